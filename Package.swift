@@ -1,0 +1,41 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target speaks Swift 6 and treats warnings as errors, so that a warning cannot land unseen.
+let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+
+let package = Package(
+  name: "tidemark",
+  products: [
+    .executable(name: "tidemark", targets: ["tidemark"]),
+    .library(name: "OfflineEngine", targets: ["OfflineEngine", "SupabaseAPI"]),
+    .library(name: "FileWorkspace", targets: ["FileWorkspace"]),
+  ],
+  targets: [
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(name: "CInotifyTools", providers: [.apt(["libinotifytools0-dev"])]),
+
+    .target(name: "LosslessJSON", swiftSettings: strict),
+    .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
+    .target(name: "SupabaseAPI", dependencies: ["CCurl", "LosslessJSON"], swiftSettings: strict),
+    .target(name: "OfflineEngine", dependencies: ["SupabaseAPI", "SQLite", "LosslessJSON"], swiftSettings: strict),
+    .target(name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools"], swiftSettings: strict),
+    .target(
+      name: "StandInServer", dependencies: ["SQLite", "LosslessJSON", "CMicrohttpd", "CCrypto"], swiftSettings: strict),
+    .target(name: "Daemon", dependencies: ["FileWorkspace"], swiftSettings: strict),
+    .executableTarget(
+      name: "tidemark", dependencies: ["Daemon", "FileWorkspace", "StandInServer"], swiftSettings: strict),
+
+    .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON"], swiftSettings: strict),
+    .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),
+    .testTarget(name: "SupabaseAPITests", dependencies: ["SupabaseAPI"], swiftSettings: strict),
+    .testTarget(
+      name: "OfflineEngineTests", dependencies: ["OfflineEngine", "StandInServer"], swiftSettings: strict),
+    .testTarget(name: "FileWorkspaceTests", dependencies: ["FileWorkspace"], swiftSettings: strict),
+    .testTarget(name: "StandInServerTests", dependencies: ["StandInServer"], swiftSettings: strict),
+    .testTarget(name: "EndToEndTests", dependencies: ["LosslessJSON"], swiftSettings: strict),
+  ]
+)
