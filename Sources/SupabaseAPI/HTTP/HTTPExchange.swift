@@ -1,0 +1,9 @@
+/// The seam between the protocols and the network: one request in, one whole answer or an error out.
+///
+/// An answer with any status is an answer; judging it is the caller's. Redirects are answers and are not followed.
+public protocol HTTPExchange: Sendable {
+  /// Sends one request and waits for its whole answer.
+  ///
+  /// Cancelling the task ends the transfer and throws `HTTPError.cancelled`.
+  func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse
+}
