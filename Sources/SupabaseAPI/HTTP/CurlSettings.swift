@@ -1,4 +1,6 @@
-/// The limits and the way out of a `CurlExchange`. Nothing here is read from the environment: the command hands it in.
+/// The limits and the way out of an exchange over libcurl.
+///
+/// Nothing here is read from the environment: the command hands it in.
 public struct CurlSettings: Sendable, Hashable {
   /// What the server sees as `User-Agent`.
   public var userAgent: String
@@ -6,7 +8,7 @@ public struct CurlSettings: Sendable, Hashable {
   public var httpProxy: String?
   /// The proxy for `https` URLs; nil for none.
   public var httpsProxy: String?
-  /// Hosts that need no proxy, separated by commas. Loopback never uses one.
+  /// Hosts that need no proxy, separated by commas; loopback never uses one.
   public var hostsWithoutProxy: String
   /// A file of certificate authorities in PEM form; nil for the system's own.
   public var authoritiesFile: String?

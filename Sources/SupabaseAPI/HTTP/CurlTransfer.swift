@@ -13,6 +13,7 @@ final class CurlTransfer {
   private var headerLines: UnsafeMutablePointer<curl_slist>?
   private var fields = HTTPFields()
   private var fieldBytes = 0
+  private var isHeadWhole = false
   private var body: [UInt8] = []
   private var sends = 0
   private var overflow: Overflow?
@@ -145,6 +146,7 @@ final class CurlTransfer {
     if line.hasPrefix("HTTP/") {
       fields = HTTPFields()  // An interim answer came before this one.
       fieldBytes = 0
+      isHeadWhole = false
       return bytes.count
     }
     fieldBytes += bytes.count
@@ -152,7 +154,9 @@ final class CurlTransfer {
       overflow = .fields
       return 0
     }
-    if let colon = line.firstIndex(of: ":") {
+    if ASCII.trimmed(line).isEmpty {
+      isHeadWhole = true
+    } else if let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) {
       fields.add(String(line[..<colon]), ASCII.trimmed(line[line.index(after: colon)...]))
     }
     return bytes.count
@@ -163,7 +167,10 @@ final class CurlTransfer {
   /// Hands the outcome to the caller.
   func finish(_ code: CURLcode) {
     guard code == CURLE_OK else { return start.continuation.resume(returning: .failure(failure(code))) }
-    let response = HTTPResponse(status: number(CURLINFO_RESPONSE_CODE), fields: fields, body: body, sends: max(1, sends))
+    // libcurl takes a head that ends with the connection for a whole answer without a body.
+    guard isHeadWhole else { return start.continuation.resume(returning: .failure(cut("its header is not whole"))) }
+    let status = number(CURLINFO_RESPONSE_CODE)
+    let response = HTTPResponse(status: status, fields: fields, body: body, sends: max(1, sends))
     start.continuation.resume(returning: .success(response))
   }
 
@@ -172,6 +179,8 @@ final class CurlTransfer {
     start.continuation.resume(returning: .failure(.cancelled(mayHaveReachedServer: mayHaveReachedServer)))
   }
 
+  /// Whether a byte of the request may have left.
+  ///
   /// The count of sent bytes lives through libcurl's own resend, so a first send is not forgotten when the second finds
   /// no server. It also counts the words to a proxy, hence the question whether the request itself was begun.
   private var mayHaveReachedServer: Bool { sends > 0 && number(CURLINFO_REQUEST_SIZE) > 0 }
@@ -187,22 +196,26 @@ final class CurlTransfer {
     let reason = reasonText(code)
     switch overflow {
     case .body: return .bodyTooLarge(origin: origin, bytesMax: start.request.bodyBytesMax)
-    case .fields: return .cut(origin: origin, reason: "its header is too long", mayHaveReachedServer: reached)
+    case .fields: return cut("its header is too long")
     case nil: break
     }
     switch code {
     case CURLE_OPERATION_TIMEDOUT:
       return .timedOut(origin: origin, phase: phaseOfTimeOut, mayHaveReachedServer: reached)
     case CURLE_OUT_OF_MEMORY where !reached: return .closed
-    case _ where reached: return .cut(origin: origin, reason: reason, mayHaveReachedServer: true)
+    case _ where reached: return cut(reason)
     case CURLE_URL_MALFORMAT: return .badRequest(reason: "the URL is not one")
     case CURLE_COULDNT_RESOLVE_HOST: return .cannotResolve(host: start.address.host)
     case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
       CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED:
       return .tls(origin: origin, reason: reason)
     case _ where sends == 0: return .cannotConnect(origin: origin, reason: reason)
-    default: return .cut(origin: origin, reason: reason, mayHaveReachedServer: false)
+    default: return cut(reason)
     }
+  }
+
+  private func cut(_ reason: String) -> HTTPError {
+    .cut(origin: start.address.origin, reason: reason, mayHaveReachedServer: mayHaveReachedServer)
   }
 
   private var phaseOfTimeOut: HTTPError.Phase {

@@ -9,7 +9,9 @@ public struct HTTPRequest: Sendable, Hashable {
   public var url: String
   /// The header fields to send; `Host`, `Content-Length`, `User-Agent` and `Accept-Encoding` are the exchange's own.
   public var fields: HTTPFields
-  /// The body, or nil for none. POST, PUT and PATCH without a body say that it is empty.
+  /// The body, or nil for none.
+  ///
+  /// POST, PUT and PATCH without a body say that it is empty.
   public var body: [UInt8]?
   /// The most bytes that the body of the answer may have, after it was unpacked.
   public var bodyBytesMax: Int
