@@ -1,4 +1,6 @@
-/// One step of a database's schema. Never edited once released: a change is a new step at the end.
+/// One step of a database's schema.
+///
+/// Never edited once released: a change is a new step at the end.
 public struct Migration: Sendable {
   /// A short name for error messages and logs.
   public let name: String

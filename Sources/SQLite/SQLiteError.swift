@@ -1,4 +1,6 @@
-/// Why a database call failed. Never carries a bound value.
+/// Why a database call failed.
+///
+/// Never carries a bound value.
 public enum SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The file cannot be opened: no permission, no folder, not a database.
   case cannotOpen(path: String, code: Int32, reason: String)

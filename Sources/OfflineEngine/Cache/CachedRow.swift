@@ -1,0 +1,192 @@
+import LosslessJSON
+import SQLite
+
+/// A row as the server last showed it.
+public struct CachedRow: Sendable, Hashable {
+  /// The columns that were read; `nil` when the row was seen once and is gone.
+  public var values: JSONObject?
+  /// The version of the values; `nil` when the table has none or parts of the row may be older than others.
+  public var version: String?
+  /// Whether the row must be read again before the values are trusted.
+  public var isStale: Bool
+}
+
+/// A row as this device shows it: the server's values with the queued writes laid over them.
+public struct OverlaidRow: Sendable, Hashable {
+  /// What the server last showed.
+  public var server: CachedRow?
+  /// The row with the overlay; `nil` when there is no row or a queued write deletes it.
+  public var values: JSONObject?
+  /// The queued writes to this row, oldest first.
+  public var pending: [PendingMutation]
+
+  /// Whether the server showed the row once and does not any more.
+  public var isGone: Bool { server.map { $0.values == nil } ?? false }
+}
+
+extension EngineTransaction {
+  /// The cached copy of a row, or `nil` when the server never showed it.
+  public func cachedRow(_ table: String, _ key: RowKey) throws -> CachedRow? {
+    guard
+      let row = try database.first(
+        "SELECT body, version, is_stale FROM cached_row WHERE user_id = ? AND table_name = ? AND key = ?",
+        [.text(user), .text(table), .text(key.text)])
+    else { return nil }
+    return CachedRow(
+      values: try row.text("body").map(Self.object), version: row.text("version"), isStale: row.integer("is_stale") == 1
+    )
+  }
+
+  /// The row with the queued writes laid over it.
+  public func row(_ table: String, _ key: RowKey) throws -> OverlaidRow {
+    let server = try cachedRow(table, key)
+    let pending = try mutations(list: .queued, table: table, key: key)
+    return OverlaidRow(server: server, values: overlay(pending, on: server?.values), pending: pending)
+  }
+
+  /// How many rows of the table the server showed and still has, as far as this device knows.
+  public func cachedRowCount(_ table: String) throws -> Int {
+    Int(
+      try database.first(
+        "SELECT count(*) AS n FROM cached_row WHERE user_id = ? AND table_name = ? AND body IS NOT NULL",
+        [.text(user), .text(table)])?.integer("n") ?? 0)
+  }
+
+  /// Calls `body` with the key text and version of each row that the server showed and still has.
+  func forEachCachedVersion(_ table: String, _ body: (String, String?) throws -> Void) throws {
+    try database.forEach(
+      "SELECT key, version FROM cached_row WHERE user_id = ? AND table_name = ? AND body IS NOT NULL",
+      [.text(user), .text(table)]
+    ) { try body($0.text("key") ?? "", $0.text("version")) }
+  }
+
+  /// Keeps a row that the server showed.
+  ///
+  /// A row that is as it was leaves no trace.
+  func setCachedRow(_ table: TableDescription, _ key: RowKey, _ values: JSONObject) throws {
+    let before = try cachedRow(table.name, key)
+    let version = table.version(of: values)
+    guard before != CachedRow(values: values, version: version, isStale: false) else { return }
+    try store(table.name, key, values: values, version: version, isStale: false)
+    if before?.values != values { try noteChange(table.name, key) }
+  }
+
+  /// Lays the columns of an answered write into the cached row.
+  ///
+  /// The answer holds the key, the version and the columns the write set. They make a whole row at the new version only
+  /// when the cached copy had the version that the write was guarded with; otherwise the row must be read again.
+  func mergeAnswer(_ table: TableDescription, _ key: RowKey, _ answer: JSONObject, guardedWith version: String?) throws
+  {
+    let before = try cachedRow(table.name, key)
+    let isWhole = before?.values != nil && before?.isStale == false && before?.version == version
+    let merged = (before?.values ?? [:]).merging(answer)
+    let holdsAllColumns = table.readColumns.allSatisfy { answer[$0] != nil }
+    try store(
+      table.name, key, values: merged, version: table.version(of: answer), isStale: !(isWhole || holdsAllColumns))
+    try noteChange(table.name, key)
+  }
+
+  /// Remembers that a row was seen and is gone.
+  func setGone(_ table: String, _ key: RowKey) throws {
+    try store(table, key, values: nil, version: nil, isStale: false)
+    try noteChange(table, key)
+  }
+
+  /// Has the row read again at the next pull.
+  func setStale(_ table: String, _ key: RowKey) throws {
+    try database.execute(
+      "UPDATE cached_row SET is_stale = 1 WHERE user_id = ? AND table_name = ? AND key = ?",
+      [.text(user), .text(table), .text(key.text)])
+  }
+
+  /// The rows to be read again, at most `limit`.
+  func staleKeys(_ table: TableDescription, limit: Int) throws -> [String] {
+    try database.rows(
+      "SELECT key FROM cached_row WHERE user_id = ? AND table_name = ? AND is_stale LIMIT ?",
+      [.text(user), .text(table.name), .integer(Int64(limit))]
+    ).compactMap { $0.text("key") }
+  }
+
+  private func store(_ table: String, _ key: RowKey, values: JSONObject?, version: String?, isStale: Bool) throws {
+    try database.execute(
+      """
+      INSERT INTO cached_row (user_id, table_name, key, body, version, is_stale) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+      ON CONFLICT (user_id, table_name, key) DO UPDATE SET body = ?4, version = ?5, is_stale = ?6
+      """,
+      [
+        .text(user), .text(table), .text(key.text),
+        .optional(values.map { JSONValue.object($0).serialized() }), .optional(version), .integer(isStale ? 1 : 0),
+      ])
+  }
+
+  // MARK: Changes
+
+  /// Says that a row's content may have changed, for the one consumer of changes.
+  func noteChange(_ table: String, _ key: RowKey) throws {
+    try database.execute(
+      "INSERT OR IGNORE INTO row_change VALUES (?, ?, ?)", [.text(user), .text(table), .text(key.text)])
+  }
+
+  /// The rows whose content may have changed since they were last taken, at most `limit`, with no order.
+  public func changedKeys(_ table: String, limit: Int) throws -> [String] {
+    try database.rows(
+      "SELECT key FROM row_change WHERE user_id = ? AND table_name = ? LIMIT ?",
+      [.text(user), .text(table), .integer(Int64(limit))]
+    ).compactMap { $0.text("key") }
+  }
+
+  /// Takes a row off the list of changes, in the transaction that records what was made of it.
+  public func clearChange(_ table: String, _ keyText: String) throws {
+    try database.execute(
+      "DELETE FROM row_change WHERE user_id = ? AND table_name = ? AND key = ?",
+      [.text(user), .text(table), .text(keyText)])
+  }
+
+  static func object(_ text: String) throws -> JSONObject {
+    try JSONValue(parsing: text).objectValue ?? [:]
+  }
+}
+
+/// The row after the queued writes, oldest first; `nil` when there is none.
+func overlay(_ pending: [PendingMutation], on server: JSONObject?) -> JSONObject? {
+  pending.reduce(server) { row, mutation in
+    switch mutation.write.operation {
+    case .insert: (row ?? [:]).merging(mutation.write.values)
+    case .update: row?.merging(mutation.write.values)
+    case .delete: nil
+    }
+  }
+}
+
+extension JSONObject {
+  /// This object with the members of `other` set over its own.
+  func merging(_ other: JSONObject) -> JSONObject {
+    var merged = self
+    for (name, value) in other.members { merged[name] = value }
+    return merged
+  }
+
+  /// The members named in `names` that are there.
+  func picking(_ names: [String]) -> JSONObject {
+    var picked = JSONObject()
+    for name in names { if let value = self[name] { picked[name] = value } }
+    return picked
+  }
+}
+
+extension EngineTransaction {
+  /// The key of a cached row from its text, in the server's own types.
+  func key(_ table: TableDescription, text: String) throws -> RowKey? {
+    let row = try database.first(
+      "SELECT body FROM cached_row WHERE user_id = ? AND table_name = ? AND key = ?",
+      [.text(user), .text(table.name), .text(text)])
+    return try row?.text("body").map(Self.object).flatMap(table.key)
+  }
+
+  /// Takes a row off the list of those to be read again.
+  func setFresh(_ table: String, _ key: RowKey) throws {
+    try database.execute(
+      "UPDATE cached_row SET is_stale = 0 WHERE user_id = ? AND table_name = ? AND key = ?",
+      [.text(user), .text(table), .text(key.text)])
+  }
+}

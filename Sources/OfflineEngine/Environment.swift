@@ -1,0 +1,72 @@
+import FoundationEssentials
+import SupabaseAPI
+
+/// A point in time in nanoseconds since 1970-01-01T00:00:00Z.
+public struct WallTime: Sendable, Hashable, Comparable {
+  /// Nanoseconds since the Unix epoch; good until the year 2262.
+  public var nanoseconds: Int64
+
+  /// The time that many nanoseconds after the Unix epoch.
+  public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+  /// The time that many seconds after the Unix epoch.
+  public init(seconds: Int64) { nanoseconds = seconds * 1_000_000_000 }
+
+  /// Whole seconds since the Unix epoch, rounded down.
+  public var seconds: Int64 { nanoseconds.dividedFloor(by: 1_000_000_000) }
+
+  /// The time in UTC as RFC 3339 with whole seconds, such as `2026-10-18T13:00:27Z`.
+  public var text: String {
+    Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
+  }
+
+  /// Orders by time.
+  public static func < (left: WallTime, right: WallTime) -> Bool { left.nanoseconds < right.nanoseconds }
+
+  /// The time `duration` after `time`.
+  public static func + (time: WallTime, duration: Duration) -> WallTime {
+    WallTime(nanoseconds: time.nanoseconds + duration.nanoseconds)
+  }
+
+  /// How long after `right` the time `left` is; negative when it is before.
+  public static func - (left: WallTime, right: WallTime) -> Duration {
+    .nanoseconds(left.nanoseconds - right.nanoseconds)
+  }
+}
+
+extension Duration {
+  /// The whole duration in nanoseconds, for durations below 292 years.
+  public var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+}
+
+extension Int64 {
+  fileprivate func dividedFloor(by divisor: Int64) -> Int64 {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? quotient - 1 : quotient
+  }
+}
+
+/// The clock of one environment: the only place where the engine and the workspace learn the time or wait.
+public protocol EngineClock: Sendable {
+  /// The device's time.
+  func now() -> WallTime
+  /// Returns after `duration`, or throws `CancellationError` when the task is cancelled before.
+  func sleep(for duration: Duration) async throws
+}
+
+/// Everything outside the process that the engine uses, given at construction.
+public struct EngineEnvironment: Sendable {
+  /// The time.
+  public var clock: any EngineClock
+  /// The network.
+  public var http: any HTTPExchange
+  /// Makes a new random identifier: a version 4 UUID in lower case (RFC 9562).
+  public var makeID: @Sendable () -> String
+
+  /// An environment of the given parts.
+  public init(clock: any EngineClock, http: any HTTPExchange, makeID: @escaping @Sendable () -> String) {
+    self.clock = clock
+    self.http = http
+    self.makeID = makeID
+  }
+}

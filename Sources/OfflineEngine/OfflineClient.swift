@@ -1,0 +1,172 @@
+import LosslessJSON
+import SupabaseAPI
+import Synchronization
+
+/// How the engine behaves where the spec leaves a choice.
+public struct EngineConfiguration: Sendable {
+  /// The project.
+  public var project: Project
+  /// The tables whose rows are read or written.
+  public var tables: [TableDescription]
+  /// Settles conflicts.
+  public var resolver: ConflictResolver
+  /// Overlap of two pulls: how long a transaction may run on the server before its rows are seen only by a sweep.
+  public var pullOverlap: Duration
+  /// How often a whole table's keys and versions are read, besides at start and when a count differs.
+  public var sweepEvery: Duration
+  /// Rows asked for in one page; a server may cut it shorter.
+  public var pageRows: Int
+
+  /// The spec's behaviour for the given tables.
+  public init(
+    project: Project, tables: [TableDescription],
+    resolver: @escaping ConflictResolver = ConflictResolvers.lastWriteWins,
+    pullOverlap: Duration = .seconds(60), sweepEvery: Duration = .seconds(3600), pageRows: Int = 1000
+  ) {
+    self.project = project
+    self.tables = tables
+    self.resolver = resolver
+    self.pullOverlap = pullOverlap
+    self.sweepEvery = sweepEvery
+    self.pageRows = pageRows
+  }
+}
+
+/// An offline-first client of one Supabase project for one user: cached rows, a durable queue of writes, and passes that
+/// send it in order.
+///
+/// Everything a caller was told is queued has been committed. All effects come from the environment.
+public final class OfflineClient: Sendable {
+  /// The state on disk.
+  public let store: EngineStore
+  /// The user whose rows and writes this client handles.
+  public let user: String
+  let configuration: EngineConfiguration
+  let environment: EngineEnvironment
+  let sessions: SessionKeeper
+  let tables: TableClient
+  let passLock = AsyncLock()
+  private let state: Mutex<SyncStatus>
+
+  /// A client over an open store.
+  public init(
+    store: EngineStore, user: String, configuration: EngineConfiguration, sessions: SessionKeeper,
+    environment: EngineEnvironment
+  ) {
+    self.store = store
+    self.user = user
+    self.configuration = configuration
+    self.environment = environment
+    self.sessions = sessions
+    tables = TableClient(project: configuration.project, http: environment.http)
+    state = Mutex(SyncStatus())
+  }
+
+  // MARK: Status and the network switch
+
+  /// Where the engine stands now.
+  public var syncStatus: SyncStatus { state.withLock(\.self) }
+
+  /// Turns network access off for this client: nothing is sent until it is turned on again (spec 4).
+  public func disableNetwork() { updateStatus { $0.network = .disabled } }
+
+  /// Turns network access on again.
+  public func enableNetwork() {
+    updateStatus { if $0.network == .disabled { $0.network = .unknown } }
+  }
+
+  func updateStatus(_ change: (inout SyncStatus) -> Void) { state.withLock { change(&$0) } }
+
+  // MARK: State
+
+  /// Commits what `body` did for this client's user, or nothing of it: the transaction hook.
+  public func transaction<T: Sendable>(_ body: (EngineTransaction) throws -> T) throws -> T {
+    try store.transaction(user: user, body)
+  }
+
+  /// Reads the state of this client's user.
+  public func read<T: Sendable>(_ body: (EngineTransaction) throws -> T) throws -> T {
+    try store.read(user: user, body)
+  }
+
+  /// The description of a table, or the error that the configuration lacks it.
+  func description(of table: String) throws(SyncFailure) -> TableDescription {
+    guard let found = configuration.tables.first(where: { $0.name == table }) else {
+      throw .local(reason: "table '\(table)' is not in the settings, although writes to it wait; add it again")
+    }
+    return found
+  }
+
+  /// A transaction whose failure stops the pass as a failure of this device.
+  func commit<T: Sendable>(_ body: (EngineTransaction) throws -> T) throws(SyncFailure) -> T {
+    do { return try transaction(body) } catch { throw .local(reason: "\(error)") }
+  }
+
+  // MARK: Requests
+
+  /// One request as the user, with one refresh of a refused token.
+  ///
+  /// - Returns: The answer and the token it was given to.
+  func send(_ request: TableRequest, table: String) async throws(RequestFailure) -> (answer: TableAnswer, token: Secret)
+  {
+    guard syncStatus.network != .disabled else { throw RequestFailure(.networkDisabled) }
+    let token = try await token()
+    do {
+      let answer = try await tables.send(request, accessToken: token)
+      updateNetwork(.online)
+      return (answer, token)
+    } catch .tokenRefused {
+      let fresh = try await self.token(replacing: token)
+      do {
+        let answer = try await tables.send(request, accessToken: fresh)
+        updateNetwork(.online)
+        return (answer, fresh)
+      } catch {
+        throw failure(error, table: table)
+      }
+    } catch {
+      throw failure(error, table: table)
+    }
+  }
+
+  private func token(replacing refused: Secret? = nil) async throws(RequestFailure) -> Secret {
+    do {
+      return try await sessions.accessToken(replacing: refused)
+    } catch {
+      let failure = SyncFailure.session(error)
+      if failure.isConnectivity { updateNetwork(.offline) }
+      throw RequestFailure(failure)
+    }
+  }
+
+  private func updateNetwork(_ network: NetworkStatus) {
+    updateStatus { if $0.network != .disabled { $0.network = network } }
+  }
+
+  private func failure(_ error: SupabaseError, table: String) -> RequestFailure {
+    updateNetwork(error.isConnectivity ? .offline : .online)
+    var failure = RequestFailure(SyncFailure(error, table: table))
+    failure.mayHaveReachedServer = error.mayHaveReachedServer
+    if case .refused(let refusal) = error { failure.refusal = RefusalDetails(refusal) }
+    return failure
+  }
+}
+
+/// Why one request has no answer to act on.
+struct RequestFailure: Error {
+  /// The reason, as it stops a pass or a pull.
+  var reason: SyncFailure
+  /// Whether the server may have acted on the request.
+  var mayHaveReachedServer = false
+  /// The server's own refusal, which decides the write.
+  var refusal: RefusalDetails?
+
+  init(_ reason: SyncFailure) { self.reason = reason }
+}
+
+extension RefusalDetails {
+  init(_ error: ServerError) {
+    self.init(
+      status: error.status, code: error.code, message: error.message, details: error.details, hint: error.hint)
+  }
+}

@@ -1,0 +1,53 @@
+import LosslessJSON
+import SQLite
+
+/// How far the pulls of one table have come.
+struct PullState: Sendable, Equatable {
+  /// The cursor value of the last row that a pull saw, exactly as the server sent it.
+  var cursor: String?
+  /// The key of that row, as JSON of its values.
+  var cursorKey: RowKey?
+  /// When that cursor value was first seen, by the device's clock.
+  var cursorSeenAt: WallTime?
+  /// When the whole table was last swept; `nil` when it never was.
+  var sweptAt: WallTime?
+  /// Rows that the last sweep missed and that wait for a person, since too many were missing at once.
+  var heldVanished = 0
+}
+
+extension EngineTransaction {
+  func pullState(_ table: String) throws -> PullState {
+    guard
+      let row = try database.first(
+        "SELECT * FROM pull_state WHERE user_id = ? AND table_name = ?", [.text(user), .text(table)])
+    else { return PullState() }
+    return PullState(
+      cursor: row.text("cursor"),
+      cursorKey: try row.text("cursor_key").flatMap { try JSONValue(parsing: $0).arrayValue }.map(RowKey.init),
+      cursorSeenAt: row.integer("cursor_seen_at").map(WallTime.init(nanoseconds:)),
+      sweptAt: row.integer("swept_at").map(WallTime.init(nanoseconds:)),
+      heldVanished: Int(row.integer("held_vanished") ?? 0))
+  }
+
+  func setPullState(_ table: String, _ state: PullState) throws {
+    try database.execute(
+      """
+      INSERT INTO pull_state (user_id, table_name, cursor, cursor_key, cursor_seen_at, swept_at, held_vanished)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+      ON CONFLICT (user_id, table_name) DO UPDATE SET
+        cursor = ?3, cursor_key = ?4, cursor_seen_at = ?5, swept_at = ?6, held_vanished = ?7
+      """,
+      [
+        .text(user), .text(table), .optional(state.cursor),
+        .optional(state.cursorKey.map { JSONValue.array($0.values).serialized() }),
+        .optional(state.cursorSeenAt?.nanoseconds), .optional(state.sweptAt?.nanoseconds),
+        .integer(Int64(state.heldVanished)),
+      ])
+  }
+
+  /// How many rows of the table the server no longer shows and that wait for a person.
+  public func heldVanishedRows(_ table: String) throws -> Int { try pullState(table).heldVanished }
+
+  /// Whether a pull of the table has ever come to its end: before that, absence means nothing.
+  public func hasBeenSwept(_ table: String) throws -> Bool { try pullState(table).sweptAt != nil }
+}

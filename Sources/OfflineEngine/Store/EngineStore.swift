@@ -1,0 +1,73 @@
+import SQLite
+import Synchronization
+
+/// The one owner of the engine's SQLite file.
+///
+/// Every step of the engine is one short synchronous transaction; nothing waits for the network within one.
+public final class EngineStore: Sendable {
+  /// Every use of the connection is within this lock, so it is never used by two threads at once.
+  private let lock = Mutex(())
+  private nonisolated(unsafe) let database: Database
+  let clock: any EngineClock
+
+  /// Opens the file at `path`, bringing its schema up to date.
+  ///
+  /// - Parameters:
+  ///   - path: The SQLite file; `:memory:` for a store that ends with the process.
+  ///   - clock: The source of the times that entries carry.
+  ///   - migrations: The steps of a caller who keeps tables of its own in the same file, under the part `caller`.
+  public init(path: String, clock: any EngineClock, callerMigrations: [Migration] = []) throws {
+    let opened = try Database(path: path)
+    try opened.migrate(Migration.engine, part: "engine")
+    try opened.migrate(callerMigrations, part: "caller")
+    database = opened
+    self.clock = clock
+  }
+
+  /// Commits what `body` did for `user`, or nothing of it.
+  ///
+  /// The transaction hook of the design: a caller may write to its own tables in the same transaction.
+  public func transaction<T: Sendable>(user: String, _ body: (EngineTransaction) throws -> T) throws -> T {
+    try lock.withLock { _ in
+      let transaction = EngineTransaction(database: database, user: user, clock: clock)
+      return try database.transaction { try body(transaction) }
+    }
+  }
+
+  /// Runs `body` without a transaction, for reads of one statement each.
+  public func read<T: Sendable>(user: String, _ body: (EngineTransaction) throws -> T) throws -> T {
+    try lock.withLock { _ in
+      try body(EngineTransaction(database: database, user: user, clock: clock))
+    }
+  }
+}
+
+/// The engine's state for one user within one transaction.
+///
+/// Valid only in the closure it was handed to.
+public struct EngineTransaction {
+  /// The connection, for a caller's own tables.
+  ///
+  /// The engine's tables are the engine's.
+  public let database: Database
+  /// The user whose rows and writes are seen and changed.
+  public let user: String
+  let clock: any EngineClock
+
+  var now: WallTime { clock.now() }
+
+  /// A small value kept with the state, such as a switch; `nil` when it was never set.
+  public func note(_ name: String) throws -> String? {
+    try database.first("SELECT value FROM note WHERE name = ?", [.text(name)])?.text("value")
+  }
+
+  /// Keeps a small value; `nil` forgets it.
+  public func setNote(_ name: String, _ value: String?) throws {
+    if let value {
+      try database.execute(
+        "INSERT INTO note VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2", [.text(name), .text(value)])
+    } else {
+      try database.execute("DELETE FROM note WHERE name = ?", [.text(name)])
+    }
+  }
+}
