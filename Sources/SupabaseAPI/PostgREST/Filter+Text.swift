@@ -5,7 +5,7 @@ extension Filter {
   var queryItem: (name: String, value: String) {
     switch self {
     case .column(let name, let comparison):
-      (ColumnName.text(name), comparison.text(isInGroup: false))
+      (ColumnName.filterText(name), comparison.text(isInGroup: false))
     case .group(let junction, let filters, let isNegated):
       ((isNegated ? "not." : "") + junction.rawValue, Self.list(filters))
     }
@@ -15,7 +15,7 @@ extension Filter {
   private var memberText: String {
     switch self {
     case .column(let name, let comparison):
-      "\(ColumnName.text(name)).\(comparison.text(isInGroup: true))"
+      "\(ColumnName.filterText(name)).\(comparison.text(isInGroup: true))"
     case .group(let junction, let filters, let isNegated):
       (isNegated ? "not." : "") + junction.rawValue + Self.list(filters)
     }
@@ -89,6 +89,13 @@ enum ColumnName {
       && name.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }
     return isPlain || name == "*" ? name : QuotedText.quoted(name)
   }
+
+  /// The name before an operator, where PostgREST's own parameters must not be meant.
+  static func filterText(_ name: String) -> String { parameters.contains(name) ? QuotedText.quoted(name) : text(name) }
+
+  private static let parameters: Set<String> = [
+    "select", "order", "limit", "offset", "columns", "on_conflict", "and", "or", "not",
+  ]
 
   static func list(_ names: [String]) -> String { names.map(text).joined(separator: ",") }
 
