@@ -1,0 +1,121 @@
+/// Whether another process has a file open for writing.
+public enum OpenElsewhere: Sendable, Hashable {
+  /// Nobody has.
+  case no
+  /// Somebody has.
+  case yes
+  /// The file system or the user's rights do not allow to find out.
+  case unknown
+}
+
+/// A temporary file that has just been made.
+public struct TemporaryFile: Sendable, Hashable {
+  /// Where it lies.
+  public var path: String
+  /// Its status right after it was written.
+  public var status: FileStatus
+
+  /// Makes a temporary file's description.
+  public init(path: String, status: FileStatus) {
+    self.path = path
+    self.status = status
+  }
+}
+
+/// The files of one workspace: everything that touches them goes through here.
+///
+/// Paths are relative to the workspace's folder (`WorkspacePath`). No operation follows a symbolic link, in any component,
+/// so none can reach outside. Calls block, and may be made from any thread. A call that throws has changed nothing,
+/// unless it says so.
+public protocol FileSystem: Sendable {
+  /// The user id that files must belong to, to be written.
+  var user: UInt32 { get }
+
+  /// Lists a folder with the status of each entry, in one pass; entries that vanish meanwhile are left out.
+  func list(_ folder: String) throws(FileSystemError) -> FolderListing
+
+  /// The status of what lies at the path, nil when nothing does (or a folder on the way is missing).
+  func status(_ path: String) throws(FileSystemError) -> FileStatus?
+
+  /// Reads a whole regular file.
+  ///
+  /// - Throws: `changedWhileReading` when the status moved between the beginning and the end, `tooLarge`, `absent`,
+  ///   `wrongKind`.
+  func read(_ path: String, bytesMax: Int) throws(FileSystemError) -> FileContent
+
+  /// Makes a folder, readable by the user's own account only when `isPrivate`; true when it was not there before.
+  @discardableResult
+  func createFolder(_ path: String, isPrivate: Bool) throws(FileSystemError) -> Bool
+
+  /// Removes an empty folder.
+  func removeFolder(_ path: String) throws(FileSystemError)
+
+  /// Writes a new file under a name that was free, starting with `prefix`. The bytes are not durable yet.
+  ///
+  /// - Parameters:
+  ///   - bytes: The content.
+  ///   - folder: An existing folder.
+  ///   - prefix: The beginning of the name; the rest is chosen here.
+  ///   - model: A file whose mode, group and extended attributes the new file takes as far as the user may; ignored
+  ///     when it is absent.
+  func makeTemporary(
+    _ bytes: [UInt8], in folder: String, prefix: String, like model: String?
+  ) throws(FileSystemError) -> TemporaryFile
+
+  /// Makes the content and the names of files durable: one by one up to 8 files, else by one flush of their file system.
+  func makeDurable(_ files: [String]) throws(FileSystemError)
+
+  /// Makes the names in folders durable.
+  func makeNamesDurable(_ folders: [String]) throws(FileSystemError)
+
+  /// Swaps what lies at two paths in one step, whatever it is.
+  func exchange(_ one: String, _ other: String) throws(FileSystemError)
+
+  /// Renames; throws `exists` when something lies at the target.
+  func renameNoReplace(_ from: String, _ to: String) throws(FileSystemError)
+
+  /// Renames; a file at the target is lost.
+  func rename(_ from: String, _ to: String) throws(FileSystemError)
+
+  /// Gives a file a second name; throws `exists` when something lies there.
+  func link(_ from: String, _ to: String) throws(FileSystemError)
+
+  /// Removes the name of a file.
+  func unlink(_ path: String) throws(FileSystemError)
+
+  /// Tells whether another process has the file open for writing.
+  func isOpenElsewhere(_ path: String) throws(FileSystemError) -> OpenElsewhere
+}
+
+extension FileSystem {
+  /// Renames without ever replacing, by a second name where the file system has no such rename.
+  ///
+  /// - Throws: `exists` when something lies at the target, `unsupported` when neither way works.
+  public func moveNoReplace(_ from: String, _ to: String) throws(FileSystemError) {
+    do {
+      try renameNoReplace(from, to)
+    } catch .unsupported {
+      try link(from, to)
+      try unlink(from)
+    }
+  }
+
+  /// Replaces or makes a file of our own (never one that a person edits): temporary file, durable, rename, durable.
+  ///
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - bytes: Its new content.
+  ///   - temporaryFolder: An existing folder on the same file system.
+  public func replace(_ path: String, with bytes: [UInt8], temporaryFolder: String) throws(FileSystemError) {
+    let name = WorkspacePath.cut(WorkspacePath.name(of: path), bytesMax: 200)
+    let temporary = try makeTemporary(bytes, in: temporaryFolder, prefix: name, like: path)
+    do {
+      try makeDurable([temporary.path])
+      try rename(temporary.path, path)
+    } catch {
+      try? unlink(temporary.path)
+      throw error
+    }
+    try makeNamesDurable([WorkspacePath.folder(of: path)])
+  }
+}

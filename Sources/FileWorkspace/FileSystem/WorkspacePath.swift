@@ -1,0 +1,81 @@
+/// A path or name compared by its bytes.
+///
+/// Swift's `String` counts canonically equal texts as one, a Linux file system does not: `é` in one and in two scalars
+/// are two files. So every table by path uses this key.
+public struct PathKey: Sendable, Hashable, Comparable, CustomStringConvertible {
+  /// The path as text.
+  public let text: String
+
+  /// Makes a key from a path or name.
+  public init(_ text: String) { self.text = text }
+
+  /// The path as text.
+  public var description: String { text }
+
+  /// Compares the bytes.
+  public static func == (left: PathKey, right: PathKey) -> Bool {
+    left.text.utf8.count == right.text.utf8.count && left.text.utf8.elementsEqual(right.text.utf8)
+  }
+
+  /// Orders by bytes.
+  public static func < (left: PathKey, right: PathKey) -> Bool {
+    left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+  }
+
+  /// Hashes the bytes.
+  public func hash(into hasher: inout Hasher) {
+    var text = text
+    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    hasher.combine(0xff as UInt8)
+  }
+}
+
+/// Rules for paths inside a workspace: relative, components separated by one `/`, never `.` or `..`; empty is the root.
+public enum WorkspacePath {
+  /// Splits a path into its components after checking it.
+  ///
+  /// - Throws: `FileSystemError.badPath` for an absolute path, an empty, `.` or `..` component, a NUL, or a component
+  ///   over 255 bytes.
+  public static func components(of path: String) throws(FileSystemError) -> [String] {
+    if path.isEmpty { return [] }
+    var result: [String] = []
+    for part in path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+      if part.isEmpty { throw .badPath(path, reason: "it starts or ends with '/', or has two in a row") }
+      if part.elementsEqual(".".utf8) || part.elementsEqual("..".utf8) {
+        throw .badPath(path, reason: "it contains a '.' or '..' component")
+      }
+      if part.contains(0) { throw .badPath(path, reason: "it contains a NUL character") }
+      if part.count > 255 { throw .badPath(path, reason: "a component has \(part.count) bytes, more than 255") }
+      result.append(String(Substring(part)))
+    }
+    return result
+  }
+
+  /// The folder that holds the path; empty for an entry of the root and for the root.
+  public static func folder(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+    return String(path[..<slash])
+  }
+
+  /// The last component.
+  public static func name(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+    return String(path[path.utf8.index(after: slash)...])
+  }
+
+  /// The path of an entry in a folder; the folder may be the root.
+  public static func joined(_ folder: String, _ name: String) -> String {
+    folder.isEmpty ? name : "\(folder)/\(name)"
+  }
+
+  /// A name cut to at most `bytesMax` bytes at a character's border.
+  public static func cut(_ name: String, bytesMax: Int) -> String {
+    guard name.utf8.count > bytesMax else { return name }
+    var result = ""
+    for character in name {
+      guard result.utf8.count + character.utf8.count <= bytesMax else { break }
+      result.append(character)
+    }
+    return result
+  }
+}

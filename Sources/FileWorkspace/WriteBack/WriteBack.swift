@@ -1,0 +1,192 @@
+import Synchronization
+
+/// Writes and removes files without ever losing a save that somebody makes meanwhile.
+///
+/// The five steps: make the new texts durable; record what is planned; swap the names and look at what came out, and
+/// swap back when it is a newer save; keep aside whatever left a path; make the names durable and record what happened.
+/// Calls block. One call at a time: two at once could take one another's text for a newer save.
+public final class WriteBack: Sendable {
+  let files: any FileSystem
+  let journal: any WriteBackJournal
+  let trash: Trash
+  let now: @Sendable () -> Int64
+  let bytesMax: Int
+  private let places = Mutex<[PathKey: WriteBackPlaces]>([:])
+  private let lastNumber = Atomic<Int>(0)
+
+  /// Makes the writer of a workspace.
+  ///
+  /// - Parameters:
+  ///   - files: The workspace's files.
+  ///   - journal: The durable memory of what is planned.
+  ///   - now: Milliseconds since 1970.
+  ///   - bytesMax: Files larger than this are never what was compared, so they are left alone.
+  public init(
+    files: any FileSystem, journal: any WriteBackJournal, now: @escaping @Sendable () -> Int64,
+    bytesMax: Int = 64 << 20
+  ) {
+    self.files = files
+    self.journal = journal
+    self.now = now
+    self.bytesMax = bytesMax
+    trash = Trash(files: files, now: now)
+  }
+
+  /// Writes and removes files, each guarded by what it must say.
+  ///
+  /// - Parameter items: Each path at most once. They share the flushes, so many at once cost little more than one.
+  /// - Returns: The outcomes, in the order of the items.
+  public func apply(_ items: [WriteBackItem]) -> [WriteBackOutcome] {
+    var outcomes: [WriteBackOutcome?] = Array(repeating: nil, count: items.count)
+    var steps: [(index: Int, step: SwapStep)] = []
+    for (index, item) in items.enumerated() {
+      do {
+        switch try prepare(item) {
+        case .decided(let outcome): outcomes[index] = outcome
+        case .ready(let step): steps.append((index, step))
+        }
+      } catch {
+        outcomes[index] = .failed(.files(error))
+      }
+    }
+    let settled = carryOut(steps.map(\.step))
+    for (place, outcome) in zip(steps, settled) { outcomes[place.index] = outcome }
+    return outcomes.map { $0 ?? .failed(.interrupted(path: "")) }
+  }
+
+  private func carryOut(_ steps: [SwapStep]) -> [WriteBackOutcome] {
+    if steps.isEmpty { return [] }
+    do {
+      try files.makeDurable(steps.map(\.intent.temporary).filter { !$0.isEmpty })
+    } catch {
+      for step in steps { discard(step.intent.temporary) }
+      return steps.map { _ in .failed(.files(error)) }
+    }
+    do {
+      try journal.record(steps.map(\.intent))
+    } catch {
+      for step in steps { discard(step.intent.temporary) }
+      return steps.map { _ in .failed(.journal(reason: String(describing: error))) }
+    }
+    let swapped = steps.map { step in
+      let swapped = swap(step)
+      // A look that failed once may work now; whoever saved should not wait for a restart.
+      if case .unsettled = swapped.outcome { return settleAlone(step.intent) }
+      return swapped
+    }
+    return finish(keepRemoved(swapped)).map(\.outcome)
+  }
+
+  /// Makes the names durable and completes what is decided; what could not be completed stays an intent.
+  func finish(_ steps: [SettledIntent]) -> [SettledIntent] {
+    let decided = steps.filter { if case .unsettled = $0.outcome { false } else { true } }
+    let failure: WriteBackError
+    do {
+      try makeNamesDurable(steps)
+      try journal.complete(decided)
+      return steps
+    } catch let error as FileSystemError {
+      failure = .files(error)
+    } catch {
+      failure = .journal(reason: String(describing: error))
+    }
+    return steps.map { SettledIntent(intent: $0.intent, outcome: .unsettled(failure)) }
+  }
+
+  private func makeNamesDurable(_ steps: [SettledIntent]) throws(FileSystemError) {
+    var folders: Set<PathKey> = []
+    for step in steps {
+      let paths = [step.intent.path, step.intent.temporary, step.intent.replaced].filter { !$0.isEmpty }
+      folders.formUnion(paths.map { PathKey(WorkspacePath.folder(of: $0)) })
+    }
+    for folder in folders.sorted() {
+      do {
+        try files.makeNamesDurable([folder.text])
+      } catch .absent {
+        // A folder that somebody removed has no names to keep.
+      }
+    }
+  }
+
+  // MARK: Step 1
+
+  enum Prepared {
+    case decided(WriteBackOutcome)
+    case ready(SwapStep)
+  }
+
+  private func prepare(_ item: WriteBackItem) throws(FileSystemError) -> Prepared {
+    let found = try files.look(item.path, bytesMax: bytesMax)
+    var old: FileMark?
+    switch item.expected {
+    case .absent:
+      if !found.isAbsent { return .decided(.exists(found.found)) }
+      if case .trash = item.change { return .decided(.newerSave(.absent)) }
+    case .content(let hash):
+      guard case .file(let content) = found, let mark = found.mark, mark.hash == hash else {
+        return .decided(.newerSave(found.found))
+      }
+      if content.status.owner != files.user {
+        return .decided(.failed(.otherOwner(path: item.path, owner: content.status.owner)))
+      }
+      old = mark
+    }
+    let places = try places(of: WorkspacePath.folder(of: item.path))
+    var intent = WriteBackIntent(
+      kind: .remove, path: item.path, temporary: "", replaced: "", old: old, new: nil, context: item.context)
+    if old != nil { intent.replaced = try freeName(in: places.replaced, for: item.path) }
+    switch item.change {
+    case .trash(let reason): intent.reason = reason
+    case .write(let bytes):
+      intent.kind = old == nil ? .create : .replace
+      let prefix = WorkspacePath.cut(WorkspacePath.name(of: item.path), bytesMax: 200)
+      let new = try files.makeTemporary(
+        bytes, in: places.temporary, prefix: prefix, like: old == nil ? nil : item.path)
+      intent.temporary = new.path
+      intent.new = FileMark(
+        identity: new.status.identity, hash: ContentHash(of: bytes), modified: new.status.modified)
+      return .ready(SwapStep(intent: intent, way: places.way, new: new.status, old: found))
+    }
+    return .ready(SwapStep(intent: intent, way: places.way, new: nil, old: found))
+  }
+
+  func places(of folder: String) throws(FileSystemError) -> WriteBackPlaces {
+    if let known = places.withLock({ $0[PathKey(folder)] }) { return known }
+    let tried = try WriteBackPlaces.tried(for: folder, in: files)
+    places.withLock { $0[PathKey(folder)] = tried }
+    return tried
+  }
+
+  /// Lets the next write-back try anew: somebody may have mounted something.
+  func forgetPlaces(of folder: String) { places.withLock { $0[PathKey(folder)] = nil } }
+
+  /// A name in a folder of ours that nothing has.
+  func freeName(in folder: String, for path: String) throws(FileSystemError) -> String {
+    let name = WorkspacePath.cut(WorkspacePath.name(of: path), bytesMax: 200)
+    while true {
+      let number = lastNumber.add(1, ordering: .relaxed).newValue
+      let free = "\(folder)/\(now())-\(number)-\(name)"
+      if try files.status(free) == nil { return free }
+    }
+  }
+
+  /// Removes a text of ours that never lay at a path.
+  func discard(_ temporary: String) {
+    if !temporary.isEmpty { try? files.unlink(temporary) }
+  }
+}
+
+/// One path on its way through the swap.
+struct SwapStep: Sendable {
+  var intent: WriteBackIntent
+  var way: WriteBackPlaces.Way
+  /// The status of our new file; nil for a removal.
+  var new: FileStatus?
+  /// What was compared.
+  var old: Sighting
+
+  var splitsHardLink: Bool {
+    guard case .file(let content) = old else { return false }
+    return content.status.links > 1
+  }
+}
