@@ -142,7 +142,10 @@ struct FileSystemConformanceTests {
   @Test(
     "never leaves the workspace",
     arguments: Kind.allCases,
-    ["/etc/passwd", "../x", "tasks/../../x", "tasks//a", "tasks/", ".", "tasks/./a", "a\0b", String(repeating: "x", count: 256)])
+    [
+      "/etc/passwd", "../x", "tasks/../../x", "tasks//a", "tasks/", ".", "tasks/./a", "a\0b",
+      String(repeating: "x", count: 256),
+    ])
   func neverOutside(kind: Kind, path: String) throws {
     let world = try World(kind)
     #expect {
