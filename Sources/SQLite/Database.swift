@@ -16,7 +16,7 @@ public final class Database {
   /// The file's path as given; `:memory:` lives in memory.
   public let path: String
 
-  private let handle: OpaquePointer
+  let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
   private var savepointDepth = 0
 

@@ -1,0 +1,84 @@
+import LosslessJSON
+
+/// A JSON Web Token signed with HMAC-SHA-256: the only kind the stand-in makes or accepts.
+struct JSONWebToken {
+  /// What is wrong with a token that was sent, in the order in which it is looked for.
+  enum Fault: Error, Equatable {
+    /// Not three parts.
+    case parts(Int)
+    /// A part that is not Base64 of a JSON object.
+    case undecodable
+    /// The header asks for no signature.
+    case unsecured
+    /// The header names another algorithm.
+    case algorithm
+    /// The signature is not ours.
+    case signature
+  }
+
+  /// The claims, in the order of the token.
+  let claims: JSONObject
+
+  /// Signs claims.
+  static func sign(_ claims: JSONObject, secret: [UInt8]) -> String {
+    let header = Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
+    let signed = header + "." + Base64URL.encode(JSONValue.object(claims).serializedBytes())
+    return signed + "." + Base64URL.encode(Crypto.hmacSHA256(key: secret, message: Array(signed.utf8)))
+  }
+
+  /// Checks form, algorithm and signature; says nothing about the claims.
+  init(_ text: String, secret: [UInt8]) throws(Fault) {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3 else { throw .parts(parts.count) }
+    guard let header = Self.object(parts[0]) else { throw .undecodable }
+    // The algorithm is ours to choose: a token that names another one is not asked what it would prefer.
+    switch header["alg"]?.stringValue {
+    case "HS256": break
+    case "none": throw .unsecured
+    default: throw .algorithm
+    }
+    let expected = Crypto.hmacSHA256(key: secret, message: Array("\(parts[0]).\(parts[1])".utf8))
+    guard let given = Base64URL.decode(parts[2]), Crypto.isEqualInConstantTime(given, expected) else {
+      throw .signature
+    }
+    guard let claims = Self.object(parts[1]) else { throw .undecodable }
+    self.claims = claims
+  }
+
+  private static func object(_ part: Substring) -> JSONObject? {
+    guard let bytes = Base64URL.decode(part) else { return nil }
+    return try? JSONValue(parsing: bytes).objectValue
+  }
+}
+
+/// What is wrong with the claims of a token whose signature is good.
+enum ClaimFault: Error, Equatable {
+  /// `exp` has passed.
+  case expired
+  /// `nbf` is still to come.
+  case notYetValid
+  /// `iat` is still to come.
+  case issuedInFuture
+  /// A claim that is not of its type, with the claim's name.
+  case malformed(String)
+}
+
+extension JSONWebToken {
+  /// Checks the times among the claims.
+  ///
+  /// - Parameters:
+  ///   - seconds: The server's time, Unix seconds.
+  ///   - leeway: How far a clock may be off, in seconds: 30 at REST, 0 at Auth.
+  func checkTimes(now seconds: Int64, leeway: Int64) throws(ClaimFault) {
+    if let expiry = try time("exp"), seconds - leeway > expiry { throw .expired }
+    if let start = try time("nbf"), seconds + leeway < start { throw .notYetValid }
+    if let issued = try time("iat"), seconds + leeway < issued { throw .issuedInFuture }
+  }
+
+  private func time(_ claim: String) throws(ClaimFault) -> Int64? {
+    guard let value = claims[claim], !value.isNull else { return nil }
+    guard let number = value.numberValue else { throw .malformed(claim) }
+    // Claims may have a fraction (RFC 7519, NumericDate); beyond the range of a clock any bound will do.
+    return number.int64 ?? Int64(exactly: number.double.rounded(.down)) ?? (number.double < 0 ? .min / 4 : .max / 4)
+  }
+}

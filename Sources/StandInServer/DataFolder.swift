@@ -1,0 +1,93 @@
+import Glibc
+import LosslessJSON
+
+/// Where a stand-in keeps its rows, users and keys.
+///
+/// Held by one server at a time.
+final class DataFolder: Sendable {
+  private let path: String
+  private let lock: Int32
+
+  /// Makes the folder if need be and takes its lock.
+  init(_ path: String) throws(StandInError) {
+    self.path = path
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .dataFolder(path: path, reason: Self.lastError()) }
+    lock = open("\(path)/stand-in.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard lock >= 0 else { throw .dataFolder(path: path, reason: Self.lastError()) }
+    // The kernel lets go of it when the process ends, however it ends.
+    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+      close(lock)
+      throw .dataFolderInUse(path: path)
+    }
+    // SQLite would make the file with the mode of its own choice: it holds tokens.
+    let database = open(databasePath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard database >= 0 else { throw .dataFolder(path: path, reason: Self.lastError()) }
+    close(database)
+  }
+
+  deinit { close(lock) }
+
+  /// The database's file.
+  var databasePath: String { "\(path)/stand-in.sqlite" }
+
+  private var keysPath: String { "\(path)/stand-in.keys.json" }
+
+  /// The keys of an earlier run, or new ones.
+  ///
+  /// A secret that is given replaces the one of the folder.
+  func keys(jwtSecret: [UInt8]?, randomBytes: (Int) -> [UInt8]) throws(StandInError) -> Keys {
+    if let bytes = try read(keysPath) {
+      guard let value = try? JSONValue(parsing: bytes), let secret = value["jwtSecret"]?.stringValue,
+        let publishable = value["publishableKey"]?.stringValue, let service = value["secretKey"]?.stringValue
+      else {
+        throw .dataFolder(path: path, reason: "stand-in.keys.json is damaged; remove it to make new keys")
+      }
+      return Keys(jwtSecret: jwtSecret ?? Array(secret.utf8), publishable: publishable, secret: service)
+    }
+    let keys = Keys(jwtSecret: nil, randomBytes: randomBytes)
+    let text: JSONValue = [
+      "jwtSecret": .string(String(decoding: keys.jwtSecret, as: UTF8.self)),
+      "publishableKey": .string(keys.publishable), "secretKey": .string(keys.secret),
+    ]
+    try write(Array((text.serialized(.pretty) + "\n").utf8), to: keysPath)
+    return jwtSecret.map { Keys(jwtSecret: $0, publishable: keys.publishable, secret: keys.secret) } ?? keys
+  }
+
+  /// The file's bytes; `nil` when there is no such file.
+  private func read(_ path: String) throws(StandInError) -> [UInt8]? {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else {
+      if errno == ENOENT { return nil }
+      throw .dataFolder(path: self.path, reason: Self.lastError())
+    }
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    while true {
+      let count = Glibc.read(file, &buffer, buffer.count)
+      guard count >= 0 else { throw .dataFolder(path: self.path, reason: Self.lastError()) }
+      if count == 0 { return bytes }
+      bytes += buffer[..<count]
+    }
+  }
+
+  /// Writes a file that only its owner reads, whole or not at all.
+  private func write(_ bytes: [UInt8], to path: String) throws(StandInError) {
+    let temporary = path + ".new"
+    let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw .dataFolder(path: self.path, reason: Self.lastError()) }
+    var written = 0
+    while written < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        Glibc.write(file, $0.baseAddress?.advanced(by: written), bytes.count - written)
+      }
+      guard count > 0 else { break }
+      written += count
+    }
+    let isDurable = written == bytes.count && fsync(file) == 0
+    close(file)
+    guard isDurable, rename(temporary, path) == 0 else { throw .dataFolder(path: self.path, reason: Self.lastError()) }
+  }
+
+  private static func lastError() -> String { String(cString: strerror(errno)) }
+}

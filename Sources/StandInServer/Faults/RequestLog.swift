@@ -1,0 +1,41 @@
+/// One request that the server answered.
+public struct StandInRecord: Sendable, Hashable {
+  /// Counts from 1.
+  public let number: Int
+  /// The method.
+  public let method: String
+  /// The path.
+  public let path: String
+  /// The query as sent, but for an `apikey`.
+  public let query: String
+  /// The status; 0 when the connection was closed instead.
+  public let status: Int
+}
+
+/// The last requests, for tests that ask what was sent.
+struct RequestLog {
+  private(set) var records: [StandInRecord] = []
+  private var count = 0
+
+  /// How many are kept.
+  static let recordCountMax = 1_000
+
+  mutating func add(_ request: StandInRequest, status: Int) {
+    count += 1
+    // Dropping the older half at once keeps each addition cheap.
+    if records.count >= 2 * Self.recordCountMax { records.removeFirst(Self.recordCountMax) }
+    records.append(
+      StandInRecord(
+        number: count, method: request.method, path: request.path, query: Self.withoutKey(request.query),
+        status: status))
+  }
+
+  /// The last `limit` requests, oldest first.
+  func last(_ limit: Int) -> [StandInRecord] { Array(records.suffix(min(limit, Self.recordCountMax))) }
+
+  private static func withoutKey(_ query: String) -> String {
+    guard query.contains("apikey") else { return query }
+    return query.split(separator: "&", omittingEmptySubsequences: false)
+      .map { $0.hasPrefix("apikey=") ? "apikey=-" : String($0) }.joined(separator: "&")
+  }
+}

@@ -1,0 +1,78 @@
+import LosslessJSON
+
+/// What stands in front of the services on a Supabase project: routes, the project's key, the swap of keys for tokens.
+enum Gateway {
+  /// The services by their paths.
+  enum Service {
+    case rest
+    case auth
+    case none
+  }
+
+  static func service(of path: String) -> Service {
+    if path == "/rest/v1" || path.hasPrefix("/rest/v1/") { return .rest }
+    if path.hasPrefix("/auth/v1/") { return .auth }
+    return .none
+  }
+
+  /// Whether the one `Host` field names this machine itself.
+  static func isLoopback(_ hosts: [String]) -> Bool {
+    guard hosts.count == 1, let host = hosts.first else { return false }
+    var name = Substring(host)
+    if name.hasPrefix("[") {
+      guard let end = name.firstIndex(of: "]") else { return false }
+      let port = name[name.index(after: end)...]
+      guard port.isEmpty || isPort(port) else { return false }
+      name = name[name.index(after: name.startIndex)..<end]
+      return name == "::1"
+    }
+    if let colon = name.firstIndex(of: ":") {
+      guard isPort(name[colon...]) else { return false }
+      name = name[..<colon]
+    }
+    return name == "127.0.0.1" || isSameFieldName(String(name), "localhost")
+  }
+
+  private static func isPort(_ text: Substring) -> Bool {
+    text.hasPrefix(":") && text.utf8.count <= 6 && text.utf8.dropFirst().allSatisfy(isDigit)
+  }
+
+  /// The project's key that a request carries, in the field or in the query.
+  static func key(of request: StandInRequest) -> String? {
+    if let key = request.field("apikey"), !key.isEmpty { return key }
+    guard request.query.contains("apikey") else { return nil }
+    return QueryText.parameters(request.query).first { $0.name == "apikey" }?.value
+  }
+
+  /// The token that the service judges.
+  ///
+  /// A missing one, or the key itself in its place, stands for the key's role.
+  static func token(of request: StandInRequest, key: String) -> String? {
+    guard let token = bearer(of: request) else { return nil }
+    if token.hasPrefix("sb_"), token == key { return nil }
+    return token
+  }
+
+  /// What follows `Bearer`, in any case of that word; `nil` for no such field or another scheme.
+  static func bearer(of request: StandInRequest) -> String? {
+    guard let field = request.field("Authorization") else { return nil }
+    let scheme = field.prefix(6)
+    guard isSameFieldName(String(scheme), "Bearer") else { return nil }
+    let rest = field.dropFirst(6)
+    guard rest.isEmpty || rest.first == " " else { return nil }
+    return String(decoding: trimmedBytes(String(rest)), as: UTF8.self)
+  }
+
+  static let noKey = refusal(
+    401, "No API key found in request", hint: "No `apikey` request header or url param was found.")
+
+  static let wrongKey = refusal(
+    401, "Invalid API key", hint: "Double check your Supabase `anon` or `service_role` API key.")
+
+  /// The gateway's own words, which have no `code`.
+  static func refusal(_ status: Int, _ message: String, hint: String? = nil) -> StandInAnswer {
+    var body: JSONObject = ["message": .string(message)]
+    body["hint"] = hint.map(JSONValue.string)
+    return .json(status, .object(body))
+  }
+}

@@ -1,0 +1,232 @@
+import CMicrohttpd
+import Glibc
+import Synchronization
+
+/// The socket: libmicrohttpd on 127.0.0.1 with one thread a connection, so that a slow client or a held-back answer
+/// keeps nobody else waiting, and an answer leaves on the thread that read the request.
+final class HTTPFront: Sendable {
+  private struct Running: @unchecked Sendable {  // Proof: the daemon's functions may be called from every thread.
+    let daemon: OpaquePointer
+    let wakeReader: Int32
+    let wakeWriter: Int32
+    let handling: Unmanaged<Handling>
+  }
+
+  private let running: Mutex<Running?>
+  /// The port that it listens on.
+  let port: Int
+
+  /// Connections at one time; a client beyond them waits to be accepted.
+  private static let connectionCountMax: UInt32 = 256
+  /// A connection without traffic is closed after this.
+  private static let idleSeconds: UInt32 = 120
+  /// Memory for the head of a request; PostgREST's own limit is checked by the handler.
+  private static let headMemoryBytes = 256 << 10
+
+  /// Begins to listen.
+  ///
+  /// - Parameters:
+  ///   - port: 0 picks a free one.
+  ///   - bodyBytesMax: A request with a larger body is handed to `tooLarge` without it.
+  ///   - handler: Answers a request; called on the connection's own thread.
+  ///   - tooLarge: Answers a request whose body is over the limit.
+  init(
+    port: Int, bodyBytesMax: Int, handler: @escaping @Sendable (StandInRequest) -> StandInAnswer,
+    tooLarge: @escaping @Sendable (StandInRequest) -> StandInAnswer
+  ) throws(StandInError) {
+    guard let number = UInt16(exactly: port) else {
+      throw .cannotListen(port: port, reason: "a port is a number from 0 to 65535")
+    }
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw .cannotListen(port: port, reason: String(cString: strerror(errno))) }
+    let handling = Unmanaged.passRetained(
+      Handling(wakeReader: ends[0], bodyBytesMax: bodyBytesMax, handler: handler, tooLarge: tooLarge))
+    errno = 0
+    let daemon = tm_mhd_start(
+      number, Self.connectionCountMax, Self.idleSeconds, Self.headMemoryBytes, Exchange.begin, Exchange.step,
+      Exchange.end, handling.toOpaque())
+    guard let daemon else {
+      let reason = errno == 0 ? "the address is in use or may not be used" : String(cString: strerror(errno))
+      handling.release()
+      close(ends[0])
+      close(ends[1])
+      throw .cannotListen(port: port, reason: reason)
+    }
+    self.port = Int(tm_mhd_port(daemon))
+    running = Mutex(
+      Running(daemon: daemon, wakeReader: ends[0], wakeWriter: ends[1], handling: handling))
+  }
+
+  deinit { stop() }
+
+  /// Closes the port and every connection; answers that are held back are let go of.
+  ///
+  /// Does nothing the second time.
+  func stop() {
+    guard let state = running.withLock({ running in exchange(&running, with: nil) }) else { return }
+    var byte: UInt8 = 1
+    _ = write(state.wakeWriter, &byte, 1)
+    MHD_stop_daemon(state.daemon)
+    close(state.wakeReader)
+    close(state.wakeWriter)
+    state.handling.release()
+  }
+}
+
+private func exchange<Value>(_ place: inout Value, with value: Value) -> Value {
+  let old = place
+  place = value
+  return old
+}
+
+/// What every exchange needs to know.
+private final class Handling: Sendable {
+  let wakeReader: Int32
+  let bodyBytesMax: Int
+  let handler: @Sendable (StandInRequest) -> StandInAnswer
+  let tooLarge: @Sendable (StandInRequest) -> StandInAnswer
+
+  init(
+    wakeReader: Int32, bodyBytesMax: Int, handler: @escaping @Sendable (StandInRequest) -> StandInAnswer,
+    tooLarge: @escaping @Sendable (StandInRequest) -> StandInAnswer
+  ) {
+    self.wakeReader = wakeReader
+    self.bodyBytesMax = bodyBytesMax
+    self.handler = handler
+    self.tooLarge = tooLarge
+  }
+
+  /// Waits, but no longer than until the server stops.
+  func hold(milliseconds: Int) {
+    var wake = pollfd(fd: wakeReader, events: Int16(POLLIN), revents: 0)
+    poll(&wake, 1, Int32(clamping: milliseconds))
+  }
+}
+
+/// One request on its way in and its answer on its way out; lives from the request line to the end of the answer.
+private final class Exchange {
+  private let target: String
+  private var request: StandInRequest?
+  private var isTooLarge = false
+
+  private init(target: String) { self.target = target }
+
+  /// Called with the request line, before libmicrohttpd decodes or cuts anything of it.
+  static let begin:
+    @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) -> UnsafeMutableRawPointer? = {
+      _, target, _ in
+      Unmanaged.passRetained(Exchange(target: target.map { String(cString: $0) } ?? "/")).toOpaque()
+    }
+
+  /// Called when the answer has left or the connection is gone.
+  static let end:
+    @convention(c) (
+      UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+      MHD_RequestTerminationCode
+    ) -> Void = { _, _, place, _ in
+      guard let raw = place?.pointee else { return }
+      place?.pointee = nil
+      Unmanaged<Exchange>.fromOpaque(raw).release()
+    }
+
+  /// Called with the head, then with each piece of the body, then once more.
+  static let step:
+    @convention(c) (
+      UnsafeMutableRawPointer?, OpaquePointer?, UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?,
+      UnsafePointer<CChar>?, UnsafeMutablePointer<Int>?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+    ) -> MHD_Result = { context, connection, _, method, _, data, size, place in
+      guard let context, let connection, let raw = place?.pointee, let size else { return .NO }
+      let handling = Unmanaged<Handling>.fromOpaque(context).takeUnretainedValue()
+      let exchange = Unmanaged<Exchange>.fromOpaque(raw).takeUnretainedValue()
+      return exchange.step(handling, connection, method: method, data: data, size: size)
+    }
+
+  private func step(
+    _ handling: Handling, _ connection: OpaquePointer, method: UnsafePointer<CChar>?, data: UnsafePointer<CChar>?,
+    size: UnsafeMutablePointer<Int>
+  ) -> MHD_Result {
+    guard var request else {
+      let begun = StandInRequest(
+        method: method.map { String(cString: $0) } ?? "", target: target, fields: Self.fields(of: connection))
+      request = begun
+      // A body that says itself that it is too large is refused before it is sent.
+      if let length = begun.field("Content-Length").flatMap({ Int($0) }), length > handling.bodyBytesMax {
+        return Self.send(handling.tooLarge(begun), on: connection, handling)
+      }
+      return .YES
+    }
+    if size.pointee > 0, let data {
+      if request.body.count + size.pointee > handling.bodyBytesMax { isTooLarge = true }
+      if !isTooLarge {
+        // Taken out first, so that the array is not copied for each piece.
+        self.request = nil
+        data.withMemoryRebound(to: UInt8.self, capacity: size.pointee) {
+          request.body.append(contentsOf: UnsafeBufferPointer(start: $0, count: size.pointee))
+        }
+        self.request = request
+      }
+      size.pointee = 0
+      return .YES
+    }
+    if isTooLarge { request.body = [] }
+    let answer = isTooLarge ? handling.tooLarge(request) : handling.handler(request)
+    return Self.send(answer, on: connection, handling)
+  }
+
+  private static func fields(of connection: OpaquePointer) -> [(name: String, value: String)] {
+    var fields: [(name: String, value: String)] = []
+    withUnsafeMutablePointer(to: &fields) { place in
+      _ = MHD_get_connection_values(
+        connection, .HEADER_KIND,
+        { place, _, name, value in
+          guard let place, let name else { return .YES }
+          place.assumingMemoryBound(to: [(name: String, value: String)].self).pointee
+            .append((String(cString: name), value.map { String(cString: $0) } ?? ""))
+          return .YES
+        }, place)
+    }
+    return fields
+  }
+
+  private static func send(
+    _ answer: StandInAnswer, on connection: OpaquePointer, _ handling: Handling
+  ) -> MHD_Result {
+    if answer.delayMilliseconds > 0 { handling.hold(milliseconds: answer.delayMilliseconds) }
+    // MHD_NO closes the connection without a word.
+    if answer.delivery == .dropped { return .NO }
+    guard let response = response(answer) else { return .NO }
+    defer { MHD_destroy_response(response) }
+    for (name, value) in answer.fields { MHD_add_response_header(response, name, value) }
+    return MHD_queue_response(connection, UInt32(answer.status), response)
+  }
+
+  private static func response(_ answer: StandInAnswer) -> OpaquePointer? {
+    guard answer.delivery == .truncated else {
+      return answer.body.withUnsafeBytes { bytes in
+        // libmicrohttpd takes a mutable pointer but copies at once.
+        MHD_create_response_from_buffer(
+          bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+      }
+    }
+    // The head promises the whole body; the reader gives half of it and then fails, which closes the connection.
+    let half = Unmanaged.passRetained(HalfBody(answer.body))
+    return MHD_create_response_from_callback(
+      UInt64(answer.body.count), 4_096,
+      { context, position, buffer, room in
+        guard let context, let buffer else { return -2 }
+        let half = Unmanaged<HalfBody>.fromOpaque(context).takeUnretainedValue()
+        let start = Int(position)
+        guard start < half.bytes.count else { return -2 }
+        let piece = half.bytes[start..<min(start + room, half.bytes.count)]
+        for (index, byte) in piece.enumerated() { buffer[index] = CChar(bitPattern: byte) }
+        return piece.count
+      }, half.toOpaque(), { context in context.map { Unmanaged<HalfBody>.fromOpaque($0).release() } })
+  }
+}
+
+/// The first half of a body.
+private final class HalfBody {
+  let bytes: [UInt8]
+
+  init(_ body: [UInt8]) { bytes = Array(body[..<(body.count / 2)]) }
+}

@@ -1,0 +1,162 @@
+import LosslessJSON
+import SQLite
+
+/// Answers `/rest/v1` as PostgREST does.
+struct RestService: Sendable {
+  let schema: Schema
+  let jwtSecret: [UInt8]
+  let rowCountMax: Int
+  let requiresWhere: Bool
+  let allowsRollback: Bool
+  let effects: StandInEffects
+
+  /// Answers one request.
+  ///
+  /// - Parameters:
+  ///   - request: The request as it came.
+  ///   - path: What follows `/rest/v1`, with its leading slash and its percent signs.
+  ///   - keyRole: The role of the key that let the request in; it is the caller's where no token says otherwise.
+  ///   - token: The token to judge, or `nil`.
+  ///   - database: Where the rows are.
+  func answer(
+    _ request: StandInRequest, path: String, keyRole: Role, token: String?, database: SharedDatabase
+  ) -> StandInAnswer {
+    let now = Timestamp(microseconds: effects.now())
+    var caller = Caller(role: keyRole, subject: nil)
+    do {
+      if let token { caller = try judge(token, now: now) }
+      return try answer(request, path: path, caller: caller, now: now, database: database)
+    } catch let error as RestError {
+      return error.answer
+    } catch let fault as DatabaseFault {
+      return RestError(fault, as: caller.role).answer
+    } catch let rollback as RolledBack {
+      return rollback.answer
+    } catch {
+      return RestError(500, "XX000", "the stand-in's database failed: \(error)").answer
+    }
+  }
+
+  // MARK: Tokens
+
+  /// Who a token says the caller is.
+  private func judge(_ token: String, now: Timestamp) throws(RestError) -> Caller {
+    guard !token.isEmpty else { throw .badToken("PGRST301", "Empty JWT is sent in Authorization header") }
+    let claims: JSONObject
+    do {
+      let parsed = try JSONWebToken(token, secret: jwtSecret)
+      claims = parsed.claims
+      do {
+        // PostgREST lets clocks differ by 30 seconds.
+        try parsed.checkTimes(now: now.microseconds / 1_000_000, leeway: 30)
+      } catch {
+        throw Self.refusal(error)
+      }
+    } catch let fault as JSONWebToken.Fault {
+      throw Self.refusal(fault)
+    } catch let error as RestError {
+      throw error
+    } catch {
+      throw .badToken("PGRST301", "JWT cryptographic operation failed")
+    }
+    let name = claims["role"]?.stringValue ?? Role.anon.rawValue
+    guard let role = Role(rawValue: name) else {
+      throw RestError(DatabaseFault("22023", "role \"\(name)\" does not exist"), as: .anon)
+    }
+    return Caller(role: role, subject: claims["sub"].flatMap { ColumnType.plainText($0) })
+  }
+
+  private static func refusal(_ fault: JSONWebToken.Fault) -> RestError {
+    switch fault {
+    case .parts(let count): .badToken("PGRST301", "Expected 3 parts in JWT; got \(count)")
+    case .undecodable: .badToken("PGRST301", "JWT cryptographic operation failed")
+    case .unsecured:
+      .badToken(
+        "PGRST301", "Wrong or unsupported encoding algorithm",
+        details: "JWT is unsecured but expected 'alg' was not 'none'")
+    case .algorithm:
+      .badToken(
+        "PGRST301", "No suitable key or wrong key type", details: "No suitable key was found to decode the JWT")
+    case .signature:
+      .badToken(
+        "PGRST301", "No suitable key or wrong key type", details: "None of the keys was able to decode the JWT")
+    }
+  }
+
+  private static func refusal(_ fault: ClaimFault) -> RestError {
+    switch fault {
+    case .expired: .badToken("PGRST303", "JWT expired")
+    case .notYetValid: .badToken("PGRST303", "JWT not yet valid")
+    case .issuedInFuture: .badToken("PGRST303", "JWT issued at future")
+    case .malformed(let claim): .badToken("PGRST303", "The JWT '\(claim)' claim must be a number")
+    }
+  }
+
+  // MARK: Requests
+
+  private static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+  private func answer(
+    _ request: StandInRequest, path: String, caller: Caller, now: Timestamp, database: SharedDatabase
+  ) throws -> StandInAnswer {
+    let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(QueryText.decodedPath)
+    if segments.first == "rpc" { throw RestError.notImplemented("functions (rpc)") }
+    if segments.isEmpty || segments == [""] {
+      throw RestError(404, "PGRST126", "Root endpoint metadata is disabled")
+    }
+    guard segments.count == 1 else { throw RestError(404, "PGRST125", "Invalid path specified in request URL") }
+    let profile = try profile(of: request)
+    guard Self.methods.contains(request.method) else {
+      throw RestError(405, "PGRST117", "Unsupported HTTP method: \(request.method)")
+    }
+    if request.method == "OPTIONS" {
+      _ = try table(segments[0])
+      // A browser's question before it asks from another site is answered without leave: nobody needs it here.
+      let isPreflight = request.field("Access-Control-Request-Method") != nil
+      return StandInAnswer(
+        status: 200, fields: isPreflight ? [] : [("Allow", "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE")])
+    }
+    let query = try RestQuery(parsing: request.query)
+    let range = try RowRange(request, query, rowCountMax: rowCountMax)
+    let hasPayload = request.method == "POST" || request.method == "PATCH" || request.method == "PUT"
+    let payload =
+      hasPayload
+      ? try RestPayload(request.body, contentType: request.field("Content-Type"), columns: query.columns)
+      : RestPayload.none
+    let preferences = Preferences(request.allFields("Prefer"))
+    if preferences.isStrict == true, !preferences.unknown.isEmpty {
+      throw RestError(
+        400, "PGRST122", "Invalid preferences given with handling=strict",
+        details: "Invalid preferences: \(preferences.unknown.joined(separator: ", "))")
+    }
+    let table = try table(segments[0])
+    let task = RestTask(
+      service: self, request: request, query: query, range: range, payload: payload, preferences: preferences,
+      media: try MediaType.negotiated(request.allFields("Accept")), table: table, caller: caller, now: now,
+      profile: profile)
+    return try database.use { try task.run(in: $0) }
+  }
+
+  private func table(_ name: String) throws(RestError) -> Table {
+    guard let table = schema.table(named: name) else {
+      throw RestError(404, "PGRST205", "Could not find the table 'public.\(name)' in the schema cache")
+    }
+    return table
+  }
+
+  /// The schema that the request names, which can only be `public`.
+  private func profile(of request: StandInRequest) throws(RestError) -> String? {
+    let reads = request.method == "GET" || request.method == "HEAD"
+    guard let profile = request.field(reads ? "Accept-Profile" : "Content-Profile") else { return nil }
+    guard profile == "public" else {
+      throw RestError(
+        406, "PGRST106", "Invalid schema: \(profile)", hint: "Only the following schemas are exposed: public")
+    }
+    return profile
+  }
+}
+
+/// Carries an answer out of a transaction that is undone on purpose.
+struct RolledBack: Error {
+  let answer: StandInAnswer
+}

@@ -1,0 +1,242 @@
+import LosslessJSON
+import SQLite
+import Synchronization
+
+/// A whole stand-in project without a socket: requests in, answers out.
+///
+/// `StandInServer` puts it on a port; a simulation calls it directly.
+public final class StandIn: Sendable {
+  private let configuration: StandInConfiguration
+  private let keys: Keys
+  private let database: SharedDatabase
+  private let rest: RestService
+  private let auth: AuthService
+  private let faultPlan: Mutex<FaultPlan>
+  private let requestLog = Mutex(RequestLog())
+
+  /// Opens or makes the data.
+  public convenience init(_ configuration: StandInConfiguration) throws(StandInError) {
+    let folder = try configuration.dataFolder.map { (path) throws(StandInError) in try DataFolder(path) }
+    try self.init(configuration, folder: folder)
+  }
+
+  init(_ configuration: StandInConfiguration, folder: DataFolder?) throws(StandInError) {
+    if let secret = configuration.jwtSecret, secret.count < Keys.jwtSecretBytesMin {
+      throw .secret(reason: "it has \(secret.count) bytes, at least \(Keys.jwtSecretBytesMin) are needed")
+    }
+    self.configuration = configuration
+    let random = configuration.effects.randomBytes
+    keys =
+      try folder?.keys(jwtSecret: configuration.jwtSecret, randomBytes: random)
+      ?? Keys(jwtSecret: configuration.jwtSecret, randomBytes: random)
+    database = try Self.open(folder, schema: configuration.schema)
+    rest = RestService(
+      schema: configuration.schema, jwtSecret: keys.jwtSecret, rowCountMax: configuration.rowCountMax,
+      requiresWhere: configuration.requiresWhere, allowsRollback: configuration.allowsRollback,
+      effects: configuration.effects)
+    auth = AuthService(
+      database: database, jwtSecret: keys.jwtSecret, accessTokenSeconds: configuration.accessTokenSeconds,
+      refreshReuseSeconds: configuration.refreshReuseSeconds, passwordRounds: configuration.passwordRounds,
+      effects: configuration.effects)
+    faultPlan = Mutex(FaultPlan(faults: configuration.faults))
+  }
+
+  private static func open(_ folder: DataFolder?, schema: Schema) throws(StandInError) -> SharedDatabase {
+    do {
+      let database = try Database(path: folder?.databasePath ?? ":memory:")
+      // A killed process loses nothing this way, a power cut perhaps the last requests: enough for a stand-in, and an
+      // insert costs no flush of the disk.
+      try database.execute("PRAGMA synchronous = NORMAL")
+      try SQLFunctions.add(to: database)
+      try database.migrate(AuthService.migrations, part: "auth")
+      try TableStore.prepare(database, for: schema)
+      return SharedDatabase(database)
+    } catch let error as StandInError {
+      throw error
+    } catch {
+      throw .database(reason: "\(error)")
+    }
+  }
+
+  /// The key that clients carry.
+  public var publishableKey: String { keys.publishable }
+  /// The key that sees every row.
+  public var serviceKey: String { keys.secret }
+  /// The publishable key in the older form, a JSON Web Token.
+  public var legacyAnonKey: String { keys.legacyAnon }
+  /// The service key in the older form, a JSON Web Token.
+  public var legacyServiceKey: String { keys.legacyService }
+
+  /// The misbehaviour that is laid out; faults that are used up leave the list by themselves.
+  public var faults: [StandInFault] {
+    get { faultPlan.withLock { $0.faults } }
+    set { faultPlan.withLock { $0.faults = newValue } }
+  }
+
+  /// The last requests, oldest first, at most 1,000.
+  public var requests: [StandInRecord] { requestLog.withLock { $0.last(RequestLog.recordCountMax) } }
+
+  // MARK: Answering
+
+  /// Answers one request.
+  public func answer(_ request: StandInRequest) -> StandInAnswer {
+    let start = LiveClock.monotonicNanoseconds()
+    var answer = route(request)
+    answer.fields.append(
+      ("Date", HTTPDate.text(unixSeconds: configuration.effects.now() / 1_000_000)))
+    let status = answer.delivery == .dropped ? 0 : answer.status
+    requestLog.withLock { $0.add(request, status: status) }
+    if let log = configuration.log {
+      let microseconds = (LiveClock.monotonicNanoseconds() - start) / 1_000
+      log("\(request.method) \(request.path) \(status == 0 ? "dropped" : String(status)) \(microseconds) µs")
+    }
+    return answer
+  }
+
+  /// The answer to a body over the limit.
+  func tooLarge(_ request: StandInRequest) -> StandInAnswer {
+    if request.path.hasPrefix("/auth/v1/") { return AuthError.tooLarge.answer(to: request) }
+    return RestError(
+      413, "413", "Payload too large", details: "The limit is \(configuration.bodyBytesMax) bytes."
+    ).answer
+  }
+
+  private func route(_ request: StandInRequest) -> StandInAnswer {
+    // A page on the web can make a browser send requests here under a name of its own; such names are turned away.
+    guard Gateway.isLoopback(request.allFields("Host")) else {
+      return Gateway.refusal(403, "Forbidden", hint: "The stand-in server answers to localhost and 127.0.0.1 only.")
+    }
+    if request.path.hasPrefix("/stand-in/") { return administer(request) }
+    let kinds = faultPlan.withLock { $0.faults.isEmpty ? [] : $0.take(for: request) }
+    var delay = 0
+    var delivery = StandInAnswer.Delivery.whole
+    for kind in kinds {
+      switch kind {
+      case .latency(let milliseconds): delay += milliseconds
+      case .dropAfter: delivery = .dropped
+      case .truncate: delivery = .truncated
+      default:
+        var answer = kind.answer(to: request)
+        answer.delayMilliseconds = delay
+        return answer
+      }
+    }
+    var answer = serve(request)
+    answer.delayMilliseconds = delay
+    answer.delivery = delivery
+    return answer
+  }
+
+  private func serve(_ request: StandInRequest) -> StandInAnswer {
+    let service = Gateway.service(of: request.path)
+    if service == .auth, AuthService.isOpen(request.path) { return auth.answer(request) }
+    guard service != .none else { return Gateway.refusal(404, "no Route matched with those values") }
+    guard let key = Gateway.key(of: request) else { return Gateway.noKey }
+    guard let role = keys.role(of: key) else { return Gateway.wrongKey }
+    switch service {
+    case .rest:
+      let token = Gateway.token(of: request, key: key)
+      return rest.answer(
+        request, path: String(request.path.dropFirst("/rest/v1".count)), keyRole: role, token: token,
+        database: database)
+    case .auth: return auth.answer(request)
+    case .none: return Gateway.refusal(404, "no Route matched with those values")
+    }
+  }
+
+  // MARK: Administration
+
+  private func administer(_ request: StandInRequest) -> StandInAnswer {
+    guard let key = Gateway.key(of: request) else { return Gateway.noKey }
+    guard keys.role(of: key) == .service else { return Gateway.wrongKey }
+    switch (request.method, request.path) {
+    case ("GET", "/stand-in/faults"):
+      return .json(200, .array(faults.map(\.json)))
+    case ("PUT", "/stand-in/faults"):
+      guard let values = try? JSONValue(parsing: request.body).arrayValue else {
+        return Gateway.refusal(400, "expected a JSON array of faults")
+      }
+      let parsed = values.compactMap(StandInFault.init(json:))
+      guard parsed.count == values.count else { return Gateway.refusal(400, "a fault of an unknown kind") }
+      faults = parsed
+      return .json(200, .array(faults.map(\.json)))
+    case ("DELETE", "/stand-in/faults"):
+      faults = []
+      return StandInAnswer(status: 204)
+    case ("GET", "/stand-in/requests"):
+      return .json(200, .array(requests.map(\.json)))
+    case ("GET", "/stand-in/rows"), ("PUT", "/stand-in/rows"):
+      return rows(request)
+    default:
+      return Gateway.refusal(404, "no such part of the stand-in")
+    }
+  }
+
+  /// All rows of all tables as they are, to read or to replace: for tests that lay rows out.
+  private func rows(_ request: StandInRequest) -> StandInAnswer {
+    let store = RowStore(schema: configuration.schema, now: Timestamp(microseconds: configuration.effects.now()))
+    do {
+      if request.method == "PUT" {
+        let value = try JSONValue(parsing: request.body)
+        try database.use { try store.replace(with: value, in: $0) }
+      }
+      let body = try database.use { try store.everything(in: $0) }
+      return StandInAnswer(status: 200, fields: [("Content-Type", "application/json; charset=utf-8")], body: body)
+    } catch let fault as DatabaseFault {
+      return RestError(fault, as: .service).answer
+    } catch {
+      return Gateway.refusal(400, "\(error)")
+    }
+  }
+}
+
+extension StandInRecord {
+  fileprivate var json: JSONValue {
+    [
+      "number": .number(JSONNumber(Int64(number))), "method": .string(method), "path": .string(path),
+      "query": .string(query), "status": .number(JSONNumber(Int64(status))),
+    ]
+  }
+}
+
+extension StandInAnswer {
+  /// An answer with a JSON body.
+  static func json(
+    _ status: Int, _ value: JSONValue, fields: [(name: String, value: String)] = []
+  ) -> StandInAnswer {
+    StandInAnswer(
+      status: status, fields: [("Content-Type", "application/json; charset=utf-8")] + fields,
+      body: value.serializedBytes())
+  }
+}
+
+extension StandInFault.Kind {
+  /// What the client gets instead of the server's own answer.
+  fileprivate func answer(to request: StandInRequest) -> StandInAnswer {
+    switch self {
+    case .unavailable(let seconds):
+      return RestError(
+        503, "PGRST001", "Database client error. Retrying the connection.",
+        fields: [("Retry-After", String(seconds))]
+      ).answer
+    case .schemaCache("PGRST002"):
+      return RestError(
+        503, "PGRST002", "Could not query the database for the schema cache. Retrying.",
+        fields: [("Retry-After", "1")]
+      ).answer
+    case .schemaCache("PGRST204"):
+      return RestError(400, "PGRST204", "Could not find the column in the schema cache").answer
+    case .schemaCache(let code):
+      return RestError(404, code, "Could not find the table '\(request.path)' in the schema cache").answer
+    case .expiredToken:
+      guard request.path.hasPrefix("/auth/") else { return RestError.badToken("PGRST303", "JWT expired").answer }
+      return AuthError.expired.answer(to: request)
+    case .answer(let status, let contentType, let body):
+      return StandInAnswer(status: status, fields: [("Content-Type", contentType)], body: Array(body.utf8))
+    case .dropBefore, .dropAfter, .truncate, .latency:
+      var answer = StandInAnswer(status: 200)
+      answer.delivery = .dropped
+      return answer
+    }
+  }
+}

@@ -1,0 +1,57 @@
+/// How a stand-in server is set up.
+public struct StandInConfiguration: Sendable {
+  /// The port on 127.0.0.1; 0 picks a free one.
+  public var port: Int
+  /// Where rows, users and keys are kept; `nil` keeps them in memory.
+  public var dataFolder: String?
+  /// The tables.
+  public var schema: Schema
+  /// The bytes that sign access tokens, at least 32; `nil` takes the data folder's own, or random ones.
+  public var jwtSecret: [UInt8]?
+  /// How long an access token lasts, in seconds.
+  public var accessTokenSeconds: Int
+  /// How long a refresh token that was used may be used again, in seconds.
+  public var refreshReuseSeconds: Int
+  /// The greatest number of rows in one answer to a read.
+  public var rowCountMax: Int
+  /// The greatest size of a request's body.
+  public var bodyBytesMax: Int
+  /// Whether an update or delete without any filter is refused, as hosted projects do.
+  public var requiresWhere: Bool
+  /// Whether `Prefer: tx=rollback` is honoured.
+  public var allowsRollback: Bool
+  /// Rounds of password hashing; tests use few.
+  public var passwordRounds: Int
+  /// Misbehaviour from the start.
+  public var faults: [StandInFault]
+  /// Called with one line a request: method, path, status, time taken.
+  ///
+  /// Never a query, a key or a token.
+  public var log: (@Sendable (String) -> Void)?
+  /// The time and randomness.
+  public var effects: StandInEffects
+
+  /// A server in memory on a free port, with the tables of the template and the limits of a hosted project.
+  public init(
+    port: Int = 0, dataFolder: String? = nil, schema: Schema = .tasksAndPhotos, jwtSecret: [UInt8]? = nil,
+    accessTokenSeconds: Int = 3_600, refreshReuseSeconds: Int = 10, rowCountMax: Int = 1_000,
+    bodyBytesMax: Int = 8 << 20, requiresWhere: Bool = true, allowsRollback: Bool = false,
+    passwordRounds: Int = 100_000, faults: [StandInFault] = [], log: (@Sendable (String) -> Void)? = nil,
+    effects: StandInEffects = .live
+  ) {
+    self.port = port
+    self.dataFolder = dataFolder
+    self.schema = schema
+    self.jwtSecret = jwtSecret
+    self.accessTokenSeconds = accessTokenSeconds
+    self.refreshReuseSeconds = refreshReuseSeconds
+    self.rowCountMax = rowCountMax
+    self.bodyBytesMax = bodyBytesMax
+    self.requiresWhere = requiresWhere
+    self.allowsRollback = allowsRollback
+    self.passwordRounds = passwordRounds
+    self.faults = faults
+    self.log = log
+    self.effects = effects
+  }
+}
