@@ -54,19 +54,21 @@ extension JSONParser {
     let raw = UnsafeRawBufferPointer(input)
     let ones: UInt64 = 0x0101_0101_0101_0101
     let highs: UInt64 = 0x8080_8080_8080_8080
-    while offset + 8 <= raw.count {
-      let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    var place = offset
+    while place + 8 <= raw.count {
+      let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: place, as: UInt64.self))
       let quotes = word ^ (ones &* 0x22)
       let slashes = word ^ (ones &* 0x5C)
       // A borrow can only mark bytes above a marked one, so the lowest mark is always true.
       let marks =
         ((quotes &- ones) & ~quotes | (slashes &- ones) & ~slashes | (word &- ones &* 0x20) & ~word | word) & highs
       if marks != 0 {
-        offset += marks.trailingZeroBitCount / 8
-        return
+        place += marks.trailingZeroBitCount / 8
+        break
       }
-      offset += 8
+      place += 8
     }
+    offset = place
   }
 
   /// Returns how many bytes the character at a place has, checked as UTF-8 (Unicode, table 3-7).
@@ -136,7 +138,7 @@ extension JSONParser {
       offset += 6
     }
     guard let scalar = Unicode.Scalar(value) else { throw invalidEscape(at: start) }
-    scratch.append(contentsOf: UTF8.encode(scalar).map { Array($0) } ?? [])
+    if let encoded = UTF8.encode(scalar) { scratch.append(contentsOf: encoded) }
   }
 
   /// Reads four hexadecimal digits, or returns nil where there are none.

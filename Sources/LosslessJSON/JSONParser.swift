@@ -9,19 +9,21 @@ struct JSONParser {
   /// A container that is still open.
   private struct Frame {
     var isObject: Bool
+    /// Whether the names so far are those of the object closed last at this level, in their order.
+    var followsTemplate: Bool
     /// The place of the opening bracket.
     var start: Int
     var firstValue: Int
     var firstName: Int
-    /// The names so far, once they are too many to be compared one by one.
-    var seen: Set<NameKey>?
   }
 
   /// A member's name, waiting for the object to be closed.
   private struct PendingName {
     var text: String
     var digest: UInt64
+    /// The place of the opening quote, and the place behind the closing one.
     var start: Int
+    var end: Int
   }
 
   /// From this many members on, an object's names are kept in a set.
@@ -35,9 +37,20 @@ struct JSONParser {
   private var frames: [Frame] = []
   private var values: [JSONValue] = []
   private var names: [PendingName] = []
+  /// The names of the object closed last, by level.
+  ///
+  /// The rows of a table have the same names in the same order, so the next object's names mostly need neither be made
+  /// again nor be compared with each other.
+  private var templates: [[PendingName]] = []
+  /// The names of the open objects that have too many to be compared one by one, by level.
+  private var namesSeen: [Int: Set<NameKey>] = [:]
 
   init(_ input: UnsafeBufferPointer<UInt8>) {
     self.input = input
+    // Room for a row, so that reading one small object allocates each stack once.
+    frames.reserveCapacity(4)
+    values.reserveCapacity(16)
+    names.reserveCapacity(16)
   }
 
   /// Whether a text begins with a UTF-8 byte-order mark.
@@ -55,62 +68,57 @@ struct JSONParser {
     if let encoding = otherEncoding {
       throw failure(.invalidUTF8, "the text is \(encoding); save it as UTF-8", at: 0)
     }
-    while true {
-      guard let value = try openOrReadValue() else { continue }
-      if let whole = try attach(value) {
-        skipSpace()
-        if offset < input.count { throw trailingText() }
-        return whole
-      }
-    }
+    repeat {
+      while try !readOrOpenValue() {}
+    } while try !closeContainers()
+    skipSpace()
+    if offset < input.count { throw trailingText() }
+    return values.removeLast()
   }
 
-  /// Reads a value that has nothing inside; or opens a container, and returns nil.
-  private mutating func openOrReadValue() throws(JSONError) -> JSONValue? {
+  /// Reads a value that has nothing inside onto the stack; or opens a container, and returns false.
+  private mutating func readOrOpenValue() throws(JSONError) -> Bool {
     guard offset < input.count else { throw expectedValue() }
     switch input[offset] {
     case UInt8(ascii: "\""):
-      return .string(try string())
+      values.append(.string(try string()))
     case UInt8(ascii: "{"):
       try open(isObject: true)
-      if offset < input.count, input[offset] == UInt8(ascii: "}") {
-        offset += 1
-        frames.removeLast()
-        return .object(JSONObject())
+      guard offset < input.count, input[offset] == UInt8(ascii: "}") else {
+        try memberName()
+        return false
       }
-      try memberName()
-      return nil
+      offset += 1
+      frames.removeLast()
+      values.append(.object(JSONObject()))
     case UInt8(ascii: "["):
       try open(isObject: false)
-      if offset < input.count, input[offset] == UInt8(ascii: "]") {
-        offset += 1
-        frames.removeLast()
-        return .array([])
-      }
-      return nil
+      guard offset < input.count, input[offset] == UInt8(ascii: "]") else { return false }
+      offset += 1
+      frames.removeLast()
+      values.append(.array([]))
     case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-      return .number(try number())
+      values.append(.number(try number()))
     case UInt8(ascii: "t") where isWord("true"):
       offset += 4
-      return .bool(true)
+      values.append(.bool(true))
     case UInt8(ascii: "f") where isWord("false"):
       offset += 5
-      return .bool(false)
+      values.append(.bool(false))
     case UInt8(ascii: "n") where isWord("null"):
       offset += 4
-      return .null
+      values.append(.null)
     default:
       throw expectedValue()
     }
+    return true
   }
 
-  /// Gives a finished value to the container it stands in, and closes what ends behind it.
+  /// Moves behind a finished value to the next one, closing the containers that end there.
   ///
-  /// - Returns: The whole text's value once the outermost container is closed; nil while more is to come.
-  private mutating func attach(_ finished: JSONValue) throws(JSONError) -> JSONValue? {
-    var value = finished
+  /// - Returns: Whether the outermost container was closed.
+  private mutating func closeContainers() throws(JSONError) -> Bool {
     while let frame = frames.last {
-      values.append(value)
       skipSpace()
       let close = frame.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
       guard offset < input.count, input[offset] == UInt8(ascii: ",") || input[offset] == close else {
@@ -123,91 +131,139 @@ struct JSONParser {
         skipSpace()
         if offset < input.count, input[offset] == close { throw trailingComma(at: comma, frame.isObject) }
         if frame.isObject { try memberName() }
-        return nil
+        return false
       }
-      value = frame.isObject ? .object(takeObject(frame)) : .array(takeArray(frame))
+      if frame.isObject { closeObject(frame) } else { closeArray(frame) }
       frames.removeLast()
     }
-    return value
+    return true
   }
 
   private mutating func open(isObject: Bool) throws(JSONError) {
     guard frames.count < JSONParser.levelsMax else {
       throw failure(.tooDeep, "more than \(JSONParser.levelsMax) levels of arrays and objects", at: offset)
     }
-    frames.append(Frame(isObject: isObject, start: offset, firstValue: values.count, firstName: names.count))
+    frames.append(
+      Frame(
+        isObject: isObject, followsTemplate: isObject && frames.count < templates.count, start: offset,
+        firstValue: values.count, firstName: names.count))
     offset += 1
     skipSpace()
   }
 
-  private mutating func takeArray(_ frame: Frame) -> [JSONValue] {
-    let elements = Array(values[frame.firstValue...])
-    values.removeSubrange(frame.firstValue...)
-    return elements
+  private mutating func closeArray(_ frame: Frame) {
+    let count = values.count - frame.firstValue
+    let elements = [JSONValue](unsafeUninitializedCapacity: count) { buffer, filled in
+      // Taken off from the end: that moves the values, where a copy would count references up and down.
+      for index in (0..<count).reversed() { buffer.initializeElement(at: index, to: values.removeLast()) }
+      filled = count
+    }
+    values.append(.array(elements))
   }
 
-  private mutating func takeObject(_ frame: Frame) -> JSONObject {
+  private mutating func closeObject(_ frame: Frame) {
+    let level = frames.count - 1
     let count = values.count - frame.firstValue
+    // Nothing follows at the outermost level.
+    if level > 0, !frame.followsTemplate || templates[level].count != count {
+      while templates.count <= level { templates.append([]) }
+      templates[level] = Array(names[frame.firstName...])
+    }
+    if count > JSONParser.namesComparedMax { namesSeen[level] = nil }
     let members = [(name: String, value: JSONValue)](unsafeUninitializedCapacity: count) { buffer, filled in
-      for index in 0..<count {
-        buffer.initializeElement(
-          at: index, to: (names[frame.firstName + index].text, values[frame.firstValue + index]))
+      for index in (0..<count).reversed() {
+        buffer.initializeElement(at: index, to: (names.removeLast().text, values.removeLast()))
       }
       filled = count
     }
-    values.removeSubrange(frame.firstValue...)
-    names.removeSubrange(frame.firstName...)
-    return JSONObject(unique: members)
+    values.append(.object(JSONObject(unique: members)))
   }
 
   /// Reads a member's name and the colon behind it, up to the value.
   private mutating func memberName() throws(JSONError) {
     let start = offset
     guard offset < input.count, input[offset] == UInt8(ascii: "\"") else { throw expectedName() }
-    let text = try string()
-    let digest = JSONParser.digest(of: text)
-    try refuseDuplicate(text, digest, at: start)
-    names.append(PendingName(text: text, digest: digest, start: start))
+    if !nameFollowsTemplate() {
+      let text = try string()
+      let digest = JSONParser.digest(of: text)
+      try refuseDuplicate(text, digest, at: start)
+      names.append(PendingName(text: text, digest: digest, start: start, end: offset))
+    }
     skipSpace()
-    guard offset < input.count, input[offset] == UInt8(ascii: ":") else { throw expectedColon(after: text) }
+    guard offset < input.count, input[offset] == UInt8(ascii: ":") else {
+      throw expectedColon(after: names.last?.text ?? "")
+    }
     offset += 1
     skipSpace()
   }
 
-  private mutating func refuseDuplicate(_ text: String, _ digest: UInt64, at start: Int) throws(JSONError) {
-    let frame = frames.count - 1
-    let first = frames[frame].firstName
-    if frames[frame].seen == nil, names.count - first >= JSONParser.namesComparedMax {
-      frames[frame].seen = Set(names[first...].map { NameKey(text: $0.text) })
+  /// Takes the name from the object closed last at this level if it stands there at the same place, byte for byte.
+  private mutating func nameFollowsTemplate() -> Bool {
+    let level = frames.count - 1
+    guard frames[level].followsTemplate else { return false }
+    let place = names.count - frames[level].firstName
+    if place < templates[level].count {
+      let start = templates[level][place].start
+      let length = templates[level][place].end - start
+      if offset + length <= input.count, isRepeated(start, length: length) {
+        names.append(templates[level][place])
+        names[names.count - 1].start = offset
+        offset += length
+        names[names.count - 1].end = offset
+        return true
+      }
     }
-    if frames[frame].seen != nil {
-      if frames[frame].seen?.insert(NameKey(text: text)).inserted == true { return }
-    } else {
+    frames[level].followsTemplate = false
+    return false
+  }
+
+  /// Whether the bytes at the place are those of an earlier one.
+  private func isRepeated(_ start: Int, length: Int) -> Bool {
+    for index in 0..<length where input[start + index] != input[offset + index] { return false }
+    return true
+  }
+
+  private mutating func refuseDuplicate(_ text: String, _ digest: UInt64, at start: Int) throws(JSONError) {
+    let level = frames.count - 1
+    let first = frames[level].firstName
+    if names.count - first < JSONParser.namesComparedMax {
       var index = first
       while index < names.count {
         if names[index].digest == digest, sameBytes(names[index].text, text) { break }
         index += 1
       }
       if index == names.count { return }
+    } else {
+      if namesSeen[level] == nil { namesSeen[level] = Set(names[first...].map { NameKey(text: $0.text) }) }
+      if namesSeen[level]?.insert(NameKey(text: text)).inserted == true { return }
     }
     throw duplicate(text, at: start, firstAt: names[first...].first { sameBytes($0.text, text) }?.start)
   }
 
   /// A cheap number by which most names differ; equal ones are compared.
   private static func digest(of text: String) -> UInt64 {
-    var digest = UInt64(truncatingIfNeeded: text.utf8.count)
-    for byte in text.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    return digest
+    let digest = text.utf8.withContiguousStorageIfAvailable { bytes in
+      bytes.reduce(UInt64(truncatingIfNeeded: bytes.count)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+    return digest ?? 0
   }
 
   // MARK: Words, spaces and numbers
 
+  @inline(__always)
   mutating func skipSpace() {
-    while offset < input.count {
-      let byte = input[offset]
-      guard byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
-      offset += 1
+    if offset < input.count, input[offset] > 0x20 { return }
+    skipSpaceThere()
+  }
+
+  private mutating func skipSpaceThere() {
+    var place = offset
+    while place < input.count {
+      let byte = input[place]
+      guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { break }
+      place += 1
     }
+    offset = place
   }
 
   private func isWord(_ word: StaticString) -> Bool {

@@ -29,40 +29,51 @@ struct JSONSerializer {
 
   /// Writes one value with everything in it.
   mutating func write(_ value: JSONValue) {
-    var stack: [Open] = []
-    writeScalar(or: value, opening: &stack)
-    while var open = stack.popLast() {
-      switch open.container {
-      case .array(let elements):
-        guard open.next < elements.count else {
-          close(UInt8(ascii: "]"), depth: stack.count)
-          continue
+    guard !writeWhole(value) else { return }
+    var stack = [Open(container: value, next: 0)]
+    while let top = stack.popLast() {
+      let inner =
+        switch top.container {
+        case .array(let elements): writeElements(elements, from: top.next, depth: stack.count)
+        case .object(let object): writeMembers(object.members, from: top.next, depth: stack.count)
+        default: Inner?.none
         }
-        separate(isFirst: open.next == 0, depth: stack.count + 1)
-        let element = elements[open.next]
-        open.next += 1
-        stack.append(open)
-        writeScalar(or: element, opening: &stack)
-      case .object(let object):
-        guard open.next < object.count else {
-          close(UInt8(ascii: "}"), depth: stack.count)
-          continue
-        }
-        separate(isFirst: open.next == 0, depth: stack.count + 1)
-        let member = object.members[open.next]
-        open.next += 1
-        stack.append(open)
-        write(string: member.name)
-        output.append(contentsOf: style.colon.utf8)
-        writeScalar(or: member.value, opening: &stack)
-      default:
-        continue
-      }
+      guard let inner else { continue }
+      stack.append(Open(container: top.container, next: inner.next))
+      stack.append(Open(container: inner.container, next: 0))
     }
   }
 
-  /// Writes a value that has nothing inside, or opens one that has.
-  private mutating func writeScalar(or value: JSONValue, opening stack: inout [Open]) {
+  /// A container that has to be written before the one around it can go on.
+  private struct Inner {
+    var container: JSONValue
+    var next: Int
+  }
+
+  private mutating func writeElements(_ elements: [JSONValue], from first: Int, depth: Int) -> Inner? {
+    for index in first..<elements.count {
+      separate(isFirst: index == 0, depth: depth + 1)
+      if !writeWhole(elements[index]) { return Inner(container: elements[index], next: index + 1) }
+    }
+    close(UInt8(ascii: "]"), depth: depth)
+    return nil
+  }
+
+  private mutating func writeMembers(
+    _ members: [(name: String, value: JSONValue)], from first: Int, depth: Int
+  ) -> Inner? {
+    for index in first..<members.count {
+      separate(isFirst: index == 0, depth: depth + 1)
+      write(string: members[index].name)
+      output.append(contentsOf: style.colon.utf8)
+      if !writeWhole(members[index].value) { return Inner(container: members[index].value, next: index + 1) }
+    }
+    close(UInt8(ascii: "}"), depth: depth)
+    return nil
+  }
+
+  /// Writes a value that has nothing inside and returns true; or the opening bracket of one that has.
+  private mutating func writeWhole(_ value: JSONValue) -> Bool {
     switch value {
     case .null: output.append(contentsOf: "null".utf8)
     case .bool(let flag): output.append(contentsOf: (flag ? "true" : "false").utf8)
@@ -70,11 +81,14 @@ struct JSONSerializer {
     case .string(let text): write(string: text)
     case .array(let elements):
       output.append(UInt8(ascii: "["))
-      if elements.isEmpty { output.append(UInt8(ascii: "]")) } else { stack.append(Open(container: value, next: 0)) }
+      guard elements.isEmpty else { return false }
+      output.append(UInt8(ascii: "]"))
     case .object(let object):
       output.append(UInt8(ascii: "{"))
-      if object.isEmpty { output.append(UInt8(ascii: "}")) } else { stack.append(Open(container: value, next: 0)) }
+      guard object.isEmpty else { return false }
+      output.append(UInt8(ascii: "}"))
     }
+    return true
   }
 
   /// Writes a string in quotes, escaping only quotes, backslashes and control characters.
@@ -83,15 +97,17 @@ struct JSONSerializer {
     let done: Void? = string.utf8.withContiguousStorageIfAvailable { bytes in
       var start = 0
       for index in bytes.indices {
-        guard let escape = JSONSerializer.escape(of: bytes[index]) else { continue }
-        output.append(contentsOf: bytes[start..<index])
-        output.append(contentsOf: escape)
+        guard JSONSerializer.needsEscape(bytes[index]) else { continue }
+        output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<index]))
+        output.append(contentsOf: JSONSerializer.escape(of: bytes[index]))
         start = index + 1
       }
-      output.append(contentsOf: bytes[start...])
+      output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start...]))
     }
     if done == nil {
-      for byte in string.utf8 { output.append(contentsOf: JSONSerializer.escape(of: byte) ?? [byte]) }
+      for byte in string.utf8 {
+        output.append(contentsOf: JSONSerializer.needsEscape(byte) ? JSONSerializer.escape(of: byte) : [byte])
+      }
     }
     output.append(UInt8(ascii: "\""))
   }
@@ -117,12 +133,15 @@ struct JSONSerializer {
     for _ in 0..<depth { output.append(contentsOf: indent.utf8) }
   }
 
-  /// Returns how a byte is written in a string, or nil where it stands for itself.
-  private static func escape(of byte: UInt8) -> [UInt8]? {
+  private static func needsEscape(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  /// Returns how a byte that does not stand for itself is written in a string.
+  private static func escape(of byte: UInt8) -> [UInt8] {
     switch byte {
     case UInt8(ascii: "\""): return Array(#"\""#.utf8)
     case UInt8(ascii: "\\"): return Array(#"\\"#.utf8)
-    case 0x20...: return nil
     case 0x08: return Array(#"\b"#.utf8)
     case 0x09: return Array(#"\t"#.utf8)
     case 0x0A: return Array(#"\n"#.utf8)

@@ -187,4 +187,25 @@ import Testing
     #expect(error?.kind == .duplicateName("name 3"))
     #expect(error?.message == "the name 'name 3' stands in this object twice (first in line 4)")
   }
+
+  @Test(
+    "rows beside each other keep their own names, alike or not",
+    arguments: [
+      #"[{"a":1,"b":2},{"a":3,"b":4},{"a":5},{"a":6,"b":7,"c":8},{"b":9,"a":0},{},{"a":1,"b":2}]"#,
+      #"[{"a":{"x":1},"b":{"x":2,"y":{"z":3}}},{"a":{"x":1},"b":{"y":{"z":3},"x":2}},{"ab":1},{"a":1}]"#,
+    ])
+  func rows(_ text: String) throws {
+    #expect(try JSONValue(parsing: text).serialized() == text)
+  }
+
+  @Test("a duplicate is found in the second row as in the first")
+  func duplicateInLaterRow() {
+    for text in ["[{\"a\":1,\"b\":2},{\"a\":1,\"a\":2}]", "[{\"a\":1,\"b\":2},{\"a\":1,\"b\":2,\"a\":3}]"] {
+      let error = #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
+      #expect(error?.kind == .duplicateName("a"))
+    }
+    let names = (0..<40).map { "\"n\($0)\":0" }.joined(separator: ",")
+    let error = #expect(throws: JSONError.self) { try JSONValue(parsing: "[{\(names)},{\(names),\"n5\":1}]") }
+    #expect(error?.kind == .duplicateName("n5"))
+  }
 }

@@ -1,0 +1,129 @@
+import LosslessJSON
+
+/// The settings of a workspace, read from tidemark.json.
+///
+/// ```json
+/// {
+///   "server": {"url": "https://abcd.supabase.co", "key": "sb_publishable_…"},
+///   "collections": [
+///     {
+///       "folder": "tasks",
+///       "table": "tasks",
+///       "key": "id",
+///       "version": "updated_at",
+///       "cursor": "updated_at",
+///       "name": "title",
+///       "columns": ["id uuid", "title text required", "notes text", {"name": "done", "type": "boolean"}],
+///       "where": {"archived": false}
+///     }
+///   ],
+///   "pullEvery": 2,
+///   "settle": 50,
+///   "deleteAfter": 10,
+///   "conflicts": "hold"
+/// }
+/// ```
+///
+/// `server` and `collections` are needed, and in a collection `folder`, `table`, `key` and `columns`. Members whose names
+/// begin with `$` are a person's notes anywhere.
+public struct WorkspaceSettings: Sendable, Hashable {
+  /// What happens where two people changed the same thing.
+  public enum ConflictPolicy: String, Sendable, Hashable, CaseIterable {
+    /// Both versions are kept side by side until a person chooses.
+    case hold
+  }
+
+  /// The settings' file, directly in the workspace.
+  public static let fileName = "tidemark.json"
+
+  /// The project.
+  public var server: ServerSettings
+  /// The tables and their folders, in order.
+  public var collections: [CollectionSettings]
+  /// How long to wait between two pulls.
+  public var pullEvery: Duration
+  /// How long a file must be left alone before it counts as saved.
+  public var settle: Duration
+  /// How long a file must be gone before its row is deleted.
+  public var deleteAfter: Duration
+  /// What happens where two people changed the same thing.
+  public var conflicts: ConflictPolicy
+
+  /// Makes settings of parts that are known to fit.
+  public init(
+    server: ServerSettings, collections: [CollectionSettings], pullEvery: Duration = .seconds(2),
+    settle: Duration = .milliseconds(50), deleteAfter: Duration = .seconds(10), conflicts: ConflictPolicy = .hold
+  ) {
+    self.server = server
+    self.collections = collections
+    self.pullEvery = pullEvery
+    self.settle = settle
+    self.deleteAfter = deleteAfter
+    self.conflicts = conflicts
+  }
+
+  /// Reads the bytes of tidemark.json.
+  ///
+  /// - Throws: `SettingsError` with the place of the first mistake.
+  public init(parsing bytes: [UInt8]) throws(SettingsError) {
+    let document: JSONDocument
+    do {
+      document = try JSONDocument(parsing: bytes)
+    } catch {
+      throw SettingsError(error)
+    }
+    let root = SettingsNode(document)
+    try root.requireObject(of: ["server", "collections", "pullEvery", "settle", "deleteAfter", "conflicts"])
+    self.init(
+      server: try Self.server(try root.member("server", "an object with url and key")),
+      collections: try Self.collections(try root.member("collections", "an array of collections")))
+    if let node = root["pullEvery"] { pullEvery = try node.duration(.seconds(1), in: 0.1...86_400, "seconds") }
+    if let node = root["settle"] { settle = try node.duration(.milliseconds(1), in: 1...60_000, "milliseconds") }
+    if let node = root["deleteAfter"] { deleteAfter = try node.duration(.seconds(1), in: 0...86_400, "seconds") }
+    if let node = root["conflicts"] {
+      let what = "\"hold\""
+      guard let policy = ConflictPolicy(rawValue: try node.text(what)) else { throw node.error("expected \(what)") }
+      conflicts = policy
+    }
+  }
+
+  private static func server(_ node: SettingsNode) throws(SettingsError) -> ServerSettings {
+    try node.requireObject(of: ["url", "key"])
+    let url = try node.member("url", "the project's address")
+    let key = try node.member("key", "the project's publishable key")
+    let urlText = try url.text("the project's address")
+    let keyText = try key.text("the project's publishable key")
+    do {
+      return try ServerSettings(url: urlText, key: keyText)
+    } catch {
+      switch error {
+      case .url(let reason): throw url.error(reason)
+      case .key(let reason): throw key.error(reason)
+      }
+    }
+  }
+
+  private static func collections(_ node: SettingsNode) throws(SettingsError) -> [CollectionSettings] {
+    var collections: [CollectionSettings] = []
+    for element in try node.elements("an array of collections") {
+      let collection = try CollectionSettings(element)
+      let folder = FileNames.folded(collection.folder)
+      if let other = collections.first(where: { FileNames.folded($0.folder) == folder }) {
+        let taken = "\(JSONError.quoted(collection.folder)) is taken by the table \(JSONError.quoted(other.table))"
+        throw (element["folder"] ?? element).error("the folder \(taken); expected a folder of its own for each table")
+      }
+      if let other = collections.first(where: { $0.table.utf8.elementsEqual(collection.table.utf8) }) {
+        let what = "the table \(JSONError.quoted(collection.table)) is mirrored into \(JSONError.quoted(other.folder))"
+        throw (element["table"] ?? element).error("\(what) already; expected each table once")
+      }
+      collections.append(collection)
+    }
+    if collections.isEmpty { throw node.error("no collections; expected at least one") }
+    return collections
+  }
+
+  /// The collection of a folder, or nil where the folder is none's.
+  public func collection(folder: String) -> CollectionSettings? {
+    collections.first { $0.folder.utf8.elementsEqual(folder.utf8) }
+  }
+}

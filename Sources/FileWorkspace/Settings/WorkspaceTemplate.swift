@@ -1,0 +1,53 @@
+import LosslessJSON
+
+/// What a new workspace begins with; compiled into the program, so that no folder has to be found at run time.
+public struct WorkspaceTemplate: Sendable, Hashable {
+  /// A file of a template.
+  public struct File: Sendable, Hashable {
+    /// The path in the workspace.
+    public var path: String
+    /// The text.
+    public var bytes: [UInt8]
+  }
+
+  /// The template's name, as given to `tidemark init --template`.
+  public let name: String
+  /// The settings, with placeholders for the server.
+  public let settings: [UInt8]
+  /// What makes the tables in a Supabase project.
+  public let schemaSQL: [UInt8]
+  private let gitIgnore: [UInt8]
+  private let gitAttributes: [UInt8]
+
+  /// Tasks as JSON files, with photos.
+  public static let tasksAndPhotos = WorkspaceTemplate(
+    name: "tasks-and-photos", settings: PackageResources.tidemark_json, schemaSQL: PackageResources.schema_sql,
+    gitIgnore: PackageResources.gitignore, gitAttributes: PackageResources.gitattributes)
+
+  /// All templates.
+  public static let all = [tasksAndPhotos]
+
+  /// The template of a name, or nil where there is none.
+  public static func named(_ name: String) -> WorkspaceTemplate? { all.first { $0.name == name } }
+
+  /// Returns the files that a new workspace on a server begins with.
+  public func files(server: ServerSettings) -> [File] {
+    [
+      File(path: WorkspaceSettings.fileName, bytes: Array(WorkspaceSettings.text(self, server: server).utf8)),
+      File(path: ".gitignore", bytes: gitIgnore),
+      File(path: ".gitattributes", bytes: gitAttributes),
+      File(path: "schema.sql", bytes: schemaSQL),
+    ]
+  }
+}
+
+extension WorkspaceSettings {
+  /// Returns the text of tidemark.json for a new workspace: the template's, with the server's address and key.
+  public static func text(_ template: WorkspaceTemplate = .tasksAndPhotos, server: ServerSettings) -> String {
+    let value: JSONValue = ["url": .string(server.url), "key": .string(server.key)]
+    guard let document = try? JSONDocument(parsing: template.settings) else {
+      return String(decoding: template.settings, as: UTF8.self)
+    }
+    return document.setting("server", to: value).text
+  }
+}

@@ -1,0 +1,231 @@
+import FileWorkspace
+import LosslessJSON
+import Testing
+
+@Suite("tidemark.json") struct WorkspaceSettingsTests {
+  static let whole = """
+    {
+      "$schema": "x",
+      "server": {"url": "https://abcd.supabase.co/", "key": "sb_publishable_1"},
+      "collections": [
+        {
+          "folder": "tasks",
+          "table": "tasks",
+          "key": "id",
+          "version": "updated_at",
+          "cursor": "updated_at",
+          "name": "title",
+          "columns": [
+            "id uuid",
+            "title text required",
+            {"name": "due date", "type": "date"},
+            "updated_at timestamp read-only"
+          ],
+          "where": {"archived": false, "priority": {"gte": 2, "lt": 9}, "gone_at": null, "list": {"in": ["a", 1]}}
+        },
+        {"folder": "links", "table": "task_labels", "key": ["task", "label"], "keyMadeBy": "server", "version": null,
+         "columns": [{"name": "task", "type": "uuid", "required": true, "readOnly": true, "$why": 1}, "label integer"]}
+      ],
+      "pullEvery": 0.5,
+      "settle": 30,
+      "deleteAfter": 3
+    }
+    """
+
+  @Test("everything that can be set is read")
+  func all() throws {
+    let settings = try WorkspaceSettings(parsing: Array(Self.whole.utf8))
+    #expect(
+      settings
+        == WorkspaceSettings(
+          server: try ServerSettings(url: "https://abcd.supabase.co", key: "sb_publishable_1"),
+          collections: [
+            CollectionSettings(
+              folder: "tasks", table: "tasks", version: "updated_at", cursor: "updated_at", name: "title",
+              columns: [
+                CollectionColumn("id", .uuid), CollectionColumn("title", .text, isRequired: true),
+                CollectionColumn("due date", .date), CollectionColumn("updated_at", .timestamp, isReadOnly: true),
+              ],
+              conditions: [
+                RowCondition("archived", .eq, false), RowCondition("priority", .gte, 2),
+                RowCondition("priority", .lt, 9), RowCondition("gone_at", .eq, .null),
+                RowCondition("list", .in, ["a", 1]),
+              ]),
+            CollectionSettings(
+              folder: "links", table: "task_labels", key: ["task", "label"], keyMadeBy: .server,
+              columns: [
+                CollectionColumn("task", .uuid, isRequired: true, isReadOnly: true),
+                CollectionColumn("label", .integer),
+              ]),
+          ],
+          pullEvery: .milliseconds(500), settle: .milliseconds(30), deleteAfter: .seconds(3)))
+    #expect(settings.collections[0].editableColumns.map(\.name) == ["title", "due date"])
+    #expect(settings.collections[1].keyColumns.map(\.name) == ["task", "label"])
+    #expect(settings.collection(folder: "links")?.table == "task_labels")
+    #expect(settings.collection(folder: "x") == nil)
+  }
+
+  @Test("what is not set has its default")
+  func defaults() throws {
+    let text = """
+      {"server": {"url": "http://127.0.0.1:54321", "key": "k"},
+       "collections": [{"folder": "t", "table": "t", "key": "id", "columns": ["id uuid"]}]}
+      """
+    let settings = try WorkspaceSettings(parsing: Array(text.utf8))
+    #expect(settings.pullEvery == .seconds(2))
+    #expect(settings.settle == .milliseconds(50))
+    #expect(settings.deleteAfter == .seconds(10))
+    #expect(settings.conflicts == .hold)
+    #expect(settings.collections[0].version == nil)
+    #expect(settings.collections[0].name == nil)
+    #expect(settings.collections[0].keyMadeBy == .device)
+  }
+
+  struct Mistake: Sendable, CustomTestStringConvertible {
+    var old: String
+    var new: String
+    var error: String
+    var testDescription: String { error }
+
+    init(_ old: String, _ new: String, _ error: String) {
+      self.old = old
+      self.new = new
+      self.error = "tidemark.json:" + error
+    }
+  }
+
+  static let mistakes = [
+    Mistake(
+      "\"$schema\"", "\"colections\"",
+      "2:3: unknown member 'colections'; expected one of server, collections, pullEvery, settle, deleteAfter, conflicts"
+    ),
+    Mistake(
+      "\"folder\": \"tasks\"", "\"foldr\": \"tasks\"",
+      "6:7: unknown member 'foldr'; expected one of folder, table, key, keyMadeBy, version, cursor, name, columns, where"
+    ),
+    Mistake("\"folder\": \"tasks\",", "", "5:5: the member 'folder' is missing; expected the folder's name"),
+    Mistake("\"server\"", "\"$server\"", "1:1: the member 'server' is missing; expected an object with url and key"),
+    Mistake("\"folder\": \"tasks\"", "\"folder\": 1", "6:17: found a number; expected the folder's name"),
+    Mistake("\"folder\": \"tasks\"", "\"folder\": \" \"", "6:17: this text is blank; expected the folder's name"),
+    Mistake(
+      "\"folder\": \"tasks\"", "\"folder\": \"a/b\"",
+      "6:17: the folder 'a/b' has a slash; expected one directly in the workspace"),
+    Mistake("\"folder\": \"tasks\"", "\"folder\": \"..\"", "6:17: the folder '..' begins with '.'; expected a letter"),
+    Mistake(
+      "\"folder\": \"tasks\"", "\"folder\": \".tidemark\"",
+      "6:17: the folder '.tidemark' begins with '.'; expected a letter"),
+    Mistake(
+      "\"folder\": \"tasks\"", "\"folder\": \"con\"",
+      "6:17: 'con' is not a folder's name on every system; expected a plain word"),
+    Mistake(
+      "\"folder\": \"links\"", "\"folder\": \"Tasks\"",
+      "20:16: the folder 'Tasks' is taken by the table 'tasks'; expected a folder of its own for each table"),
+    Mistake(
+      "\"table\": \"task_labels\"", "\"table\": \"tasks\"",
+      "20:34: the table 'tasks' is mirrored into 'tasks' already; expected each table once"),
+    Mistake(
+      "\"id uuid\"", "\"id uid\"",
+      "13:9: unknown type 'uid'; expected one of uuid, text, boolean, integer, number, date, timestamp, json"),
+    Mistake(
+      "\"type\": \"date\"", "\"type\": \"day\"",
+      "15:38: unknown type 'day'; expected one of uuid, text, boolean, integer, number, date, timestamp, json"),
+    Mistake(
+      "\"title text required\"", "\"title text needed\"",
+      "14:9: found 'needed' behind the type; expected 'required' or 'read-only', once"),
+    Mistake(
+      "\"title text required\"", "\"title\"",
+      "14:9: found 'title'; expected a column's name and type, such as \"title text\""),
+    Mistake(
+      "\"title text required\"", "7",
+      "14:9: found a number; expected a column such as \"title text required\" or an object { … }"),
+    Mistake("\"title text required\"", "\"id text\"", "14:9: the column 'id' stands in the list twice"),
+    Mistake(
+      "\"title text required\"", "\"$t text\"",
+      "14:9: the column '$t' begins with '$'; such members are notes of the person"),
+    Mistake(
+      "\"name\": \"title\"", "\"name\": \"titel\"",
+      "11:15: the column 'titel' is not among the columns: id, title, due date, updated_at"),
+    Mistake(
+      "\"name\": \"title\"", "\"name\": \"due date\"",
+      "11:15: the column 'due date' holds no text; expected one that does, to name the files"),
+    Mistake(
+      "\"key\": \"id\"", "\"key\": \"uid\"",
+      "8:14: the column 'uid' is not among the columns: id, title, due date, updated_at"),
+    Mistake(
+      "\"key\": \"id\"", "\"key\": []",
+      "8:14: no columns; expected the key's column such as \"id\", or an array of columns"),
+    Mistake(
+      "\"id uuid\"", "\"id integer\"",
+      "8:14: a whole number as key is made by the server; expected \"keyMadeBy\": \"server\" beside it"),
+    Mistake(
+      "\"id uuid\"", "\"id json\"", "8:14: a column of the type json cannot be a key; expected uuid, text or integer"),
+    Mistake("[\"task\", \"label\"]", "[\"task\", \"task\"]", "20:65: the column 'task' stands in the key twice"),
+    Mistake("\"keyMadeBy\": \"server\"", "\"keyMadeBy\": \"me\"", "20:88: expected \"device\" or \"server\""),
+    Mistake(
+      "timestamp read-only", "timestamp",
+      "9:18: the version 'updated_at' is among the columns that a person edits; take it out of the columns, or show it read-only"
+    ),
+    Mistake(
+      "\"cursor\": \"updated_at\"", "\"cursor\": \"title\"", "10:17: the cursor 'title' is no timestamp; expected one"),
+    Mistake(
+      "{\"in\": [\"a\", 1]}", "{\"like\": \"a\"}",
+      "18:95: unknown member 'like'; expected one of eq, neq, lt, lte, gt, gte, in"),
+    Mistake("{\"in\": [\"a\", 1]}", "{\"in\": []}", "18:101: no values; expected at least one"),
+    Mistake("{\"in\": [\"a\", 1]}", "[1]", "18:94: found an array; expected a text, a number, true, false or null"),
+    Mistake(
+      "\"pullEvery\": 0.5", "\"pullEvery\": 0",
+      "23:16: 0 is out of range; expected a number of seconds from 0.1 to 86400"),
+    Mistake(
+      "\"settle\": 30", "\"settle\": \"30\"", "24:13: found a string; expected a number of milliseconds from 1 to 60000"
+    ),
+    Mistake("\"deleteAfter\": 3", "\"deleteAfter\": 3, \"conflicts\": \"last\"", "25:34: expected \"hold\""),
+    Mistake(
+      "https://abcd.supabase.co/", "abcd.supabase.co", "3:21: expected an address that begins with https:// or http://"),
+    Mistake(
+      "https://abcd.supabase.co/", "https://me:pw@abcd", "3:21: expected an address without a user name and password"),
+    Mistake("https://abcd.supabase.co/", "https:///", "3:21: the address has no host"),
+    Mistake(
+      "https://abcd.supabase.co/", "https://a b",
+      "3:21: the address holds a space or a character that addresses do not have"),
+    Mistake(
+      "sb_publishable_1", "sb_secret_9",
+      "3:57: this is a secret key, which passes by every policy; expected the publishable (or anon) key"),
+    Mistake(
+      "sb_publishable_1", "e30.eyJyb2xlIjoic2VydmljZV9yb2xlIn0.x",
+      "3:57: this is a secret key, which passes by every policy; expected the publishable (or anon) key"),
+    Mistake("sb_publishable_1", "a b", "3:57: the key holds a space or a character that keys do not have"),
+    Mistake(
+      "\"sb_publishable_1\"", "sb_publishable_1", "3:57: this is not JSON; expected a value in double quotes (\")"),
+    Mistake("\"settle\": 30,", "\"settle\": 30,,", "24:16: found ','; expected a member's name in double quotes (\")"),
+    Mistake("\"settle\"", "\"pullEvery\"", "24:3: the name 'pullEvery' stands in this object twice (first in line 23)"),
+  ]
+
+  @Test("each mistake is named with its place", arguments: mistakes)
+  func refused(_ mistake: Mistake) throws {
+    var text = Self.whole
+    let range = try #require(text.range(of: mistake.old))
+    text.replaceSubrange(range, with: mistake.new)
+    let error = #expect(throws: SettingsError.self) { try WorkspaceSettings(parsing: Array(text.utf8)) }
+    #expect(error?.description == mistake.error)
+  }
+
+  @Test("what is not an object of settings at all is refused", arguments: ["", "[]", "null", "{}", "\u{FEFF}"])
+  func nothing(_ text: String) {
+    #expect(throws: SettingsError.self) { try WorkspaceSettings(parsing: Array(text.utf8)) }
+  }
+
+  @Test("the server's key shows in no text made of the settings")
+  func keyIsNotShown() throws {
+    let server = try ServerSettings(url: "https://abcd.supabase.co", key: "sb_publishable_1")
+    var dumped = ""
+    dump(server, to: &dumped)
+    for text in ["\(server)", String(reflecting: server), dumped] { #expect(!text.contains("publishable")) }
+    let older = try ServerSettings(url: "HTTP://LOCALHOST:54321", key: "e30.eyJyb2xlIjoiYW5vbiJ9.x")
+    #expect(older.url == "http://LOCALHOST:54321")
+  }
+}
+
+extension String {
+  /// The first place of a text in this one.
+  fileprivate func range(of text: String) -> Range<String.Index>? { firstRange(of: text) }
+}
