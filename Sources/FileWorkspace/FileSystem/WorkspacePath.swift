@@ -1,3 +1,5 @@
+import Glibc
+
 /// A path or name compared by its bytes.
 ///
 /// Swift's `String` counts canonically equal texts as one, a Linux file system does not: `é` in one and in two scalars
@@ -14,7 +16,15 @@ public struct PathKey: Sendable, Hashable, Comparable, CustomStringConvertible {
 
   /// Compares the bytes.
   public static func == (left: PathKey, right: PathKey) -> Bool {
-    left.text.utf8.count == right.text.utf8.count && left.text.utf8.elementsEqual(right.text.utf8)
+    var (left, right) = (left.text, right.text)
+    return left.withUTF8 { left in
+      right.withUTF8 { right in
+        guard left.count == right.count, let one = left.baseAddress, let other = right.baseAddress else {
+          return left.count == right.count
+        }
+        return memcmp(one, other, left.count) == 0
+      }
+    }
   }
 
   /// Orders by bytes.
@@ -38,17 +48,33 @@ public enum WorkspacePath {
   ///   over 255 bytes.
   public static func components(of path: String) throws(FileSystemError) -> [String] {
     if path.isEmpty { return [] }
-    var result: [String] = []
-    for part in path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-      if part.isEmpty { throw .badPath(path, reason: "it starts or ends with '/', or has two in a row") }
-      if part.elementsEqual(".".utf8) || part.elementsEqual("..".utf8) {
-        throw .badPath(path, reason: "it contains a '.' or '..' component")
+    var text = path
+    let (result, reason): ([String], String?) = text.withUTF8 { bytes in
+      var result: [String] = []
+      var start = 0
+      for end in 0...bytes.count where end == bytes.count || bytes[end] == UInt8(ascii: "/") {
+        let part = UnsafeBufferPointer(rebasing: bytes[start..<end])
+        if let reason = flaw(of: part) { return ([], reason) }
+        result.append(String(decoding: part, as: UTF8.self))
+        start = end + 1
       }
-      if part.contains(0) { throw .badPath(path, reason: "it contains a NUL character") }
-      if part.count > 255 { throw .badPath(path, reason: "a component has \(part.count) bytes, more than 255") }
-      result.append(String(Substring(part)))
+      return (result, nil)
     }
+    if let reason { throw .badPath(path, reason: reason) }
     return result
+  }
+
+  private static func flaw(of part: UnsafeBufferPointer<UInt8>) -> String? {
+    let dot = UInt8(ascii: ".")
+    switch part.count {
+    case 0: return "it starts or ends with '/', or has two in a row"
+    case 1 where part[0] == dot, 2 where part[0] == dot && part[1] == dot:
+      return "it contains a '.' or '..' component"
+    case 256...: return "a component has \(part.count) bytes, more than 255"
+    default:
+      guard let start = part.baseAddress, memchr(start, 0, part.count) != nil else { return nil }
+      return "it contains a NUL character"
+    }
   }
 
   /// The folder that holds the path; empty for an entry of the root and for the root.

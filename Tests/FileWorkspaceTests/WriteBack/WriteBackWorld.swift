@@ -26,6 +26,14 @@ final class WriteBackWorld: Sendable {
 
   var now: @Sendable () -> Int64 { { self.time.withLock { $0 } } }
 
+  /// A write-back that has already tried what the folder allows; operations are counted from here on.
+  func warmWriteBack() throws -> WriteBack {
+    let writeBack = writeBack()
+    _ = try writeBack.places(of: "tasks")
+    files.restart()
+    return writeBack
+  }
+
   /// A write-back as a newly started process has it.
   func writeBack() -> WriteBack { WriteBack(files: files, journal: journal, now: now) }
 
