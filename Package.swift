@@ -4,6 +4,11 @@ import PackageDescription
 /// Every target speaks Swift 6 and treats warnings as errors, so that a warning cannot land unseen.
 let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
 
+/// What `tidemark init` lays down, compiled into the program: a single binary has no folder to look for it in.
+let templates: [Resource] = ["tidemark.json", "gitignore", "gitattributes", "schema.sql"].map {
+  .embedInCode("../../Templates/tasks-and-photos/\($0)")
+}
+
 let package = Package(
   name: "tidemark",
   products: [
@@ -22,7 +27,9 @@ let package = Package(
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
     .target(name: "SupabaseAPI", dependencies: ["CCurl", "LosslessJSON"], swiftSettings: strict),
     .target(name: "OfflineEngine", dependencies: ["SupabaseAPI", "SQLite", "LosslessJSON"], swiftSettings: strict),
-    .target(name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools"], swiftSettings: strict),
+    .target(
+      name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools"], resources: templates,
+      swiftSettings: strict),
     .target(
       name: "StandInServer", dependencies: ["SQLite", "LosslessJSON", "CMicrohttpd", "CCrypto"], swiftSettings: strict),
     .target(name: "Daemon", dependencies: ["FileWorkspace"], swiftSettings: strict),
@@ -31,7 +38,7 @@ let package = Package(
 
     .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON"], swiftSettings: strict),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),
-    .testTarget(name: "SupabaseAPITests", dependencies: ["SupabaseAPI"], swiftSettings: strict),
+    .testTarget(name: "SupabaseAPITests", dependencies: ["SupabaseAPI"], exclude: ["Goldens", "Fixtures"], swiftSettings: strict),
     .testTarget(
       name: "OfflineEngineTests", dependencies: ["OfflineEngine", "StandInServer"], swiftSettings: strict),
     .testTarget(name: "FileWorkspaceTests", dependencies: ["FileWorkspace"], swiftSettings: strict),

@@ -47,6 +47,7 @@ public final class OfflineClient: Sendable {
   let tables: TableClient
   let passLock = AsyncLock()
   private let state: Mutex<SyncStatus>
+  private let isStopping = Atomic(false)
 
   /// A client over an open store.
   public init(
@@ -62,6 +63,9 @@ public final class OfflineClient: Sendable {
     state = Mutex(SyncStatus())
   }
 
+  /// Has passes and pulls end before their next request, while the one on the wire is still answered.
+  public func stop() { isStopping.store(true, ordering: .relaxed) }
+
   // MARK: Status and the network switch
 
   /// Where the engine stands now.
@@ -75,9 +79,21 @@ public final class OfflineClient: Sendable {
     updateStatus { if $0.network == .disabled { $0.network = .unknown } }
   }
 
+  /// Says that everything is in step now: the queue was sent and every table pulled.
+  public func noteSynced() {
+    let now = environment.clock.now()
+    updateStatus { status in
+      status.lastSyncedAt = now
+      status.lastSyncError = nil
+    }
+  }
+
   func updateStatus(_ change: (inout SyncStatus) -> Void) { state.withLock { change(&$0) } }
 
   // MARK: State
+
+  /// The time by this client's clock.
+  public var now: WallTime { environment.clock.now() }
 
   /// Commits what `body` did for this client's user, or nothing of it: the transaction hook.
   public func transaction<T: Sendable>(_ body: (EngineTransaction) throws -> T) throws -> T {
@@ -110,6 +126,7 @@ public final class OfflineClient: Sendable {
   func send(_ request: TableRequest, table: String) async throws(RequestFailure) -> (answer: TableAnswer, token: Secret)
   {
     guard syncStatus.network != .disabled else { throw RequestFailure(.networkDisabled) }
+    guard !isStopping.load(ordering: .relaxed) else { throw RequestFailure(.cancelled) }
     let token = try await token()
     do {
       let answer = try await tables.send(request, accessToken: token)

@@ -127,6 +127,9 @@ extension EngineTransaction {
       "INSERT OR IGNORE INTO row_change VALUES (?, ?, ?)", [.text(user), .text(table), .text(key.text)])
   }
 
+  /// Has a row looked at again by the consumer of changes.
+  public func touchRow(_ table: String, _ key: RowKey) throws { try noteChange(table, key) }
+
   /// The rows whose content may have changed since they were last taken, at most `limit`, with no order.
   public func changedKeys(_ table: String, limit: Int) throws -> [String] {
     try database.rows(

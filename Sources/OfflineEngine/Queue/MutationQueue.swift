@@ -19,6 +19,9 @@ public struct MutationCounts: Sendable, Hashable {
   public var rejected = 0
   /// Waiting for a person.
   public var conflicted = 0
+
+  /// Nothing in any list.
+  public init() {}
 }
 
 // MARK: Putting writes in

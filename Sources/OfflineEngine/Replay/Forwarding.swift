@@ -26,7 +26,9 @@ extension EngineTransaction {
       } else {
         guard base.version == version else { continue }
       }
-      let values = base.values.merging(answer.picking(base.values.names))
+      // Of a row just made nobody else can have changed anything: its writer may take the server's defaults as seen.
+      let seen = mutation.write.operation == .insert ? base.values.names + later.write.values.names : base.values.names
+      let values = base.values.merging(answer.picking(seen))
       try setBase(later.id, WriteBase(values: values, version: newVersion))
     }
   }

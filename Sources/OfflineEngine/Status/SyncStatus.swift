@@ -111,6 +111,9 @@ public struct SyncReport: Sendable {
   public var conflicted: [ConflictedMutation] = []
   /// Why the pass stopped early; `nil` when it ran to the end.
   public var stoppedBy: SyncFailure?
+
+  /// A pass that has done nothing yet.
+  public init() {}
 }
 
 /// Where the engine stands.

@@ -54,7 +54,8 @@ public struct EngineTransaction {
   public let user: String
   let clock: any EngineClock
 
-  var now: WallTime { clock.now() }
+  /// The time by the state's clock.
+  public var now: WallTime { clock.now() }
 
   /// A small value kept with the state, such as a switch; `nil` when it was never set.
   public func note(_ name: String) throws -> String? {

@@ -1,0 +1,60 @@
+import LosslessJSON
+
+/// A request to a running watcher: one line of JSON, `{"version":1,"command":"sync","arguments":{}}`.
+///
+/// The connection carries one request and one answer, and the watcher closes it. The socket lies in `.tidemark/control`
+/// with mode 0600: whoever may open it may change the workspace's files anyhow.
+public struct ControlRequest: Sendable, Equatable {
+  /// The protocol's version; a watcher refuses any other than its own.
+  public static let version: Int64 = 1
+
+  /// What is asked for: a command's name.
+  public var command: String
+  /// The command's own members.
+  public var arguments: JSONObject
+
+  /// A request for a command.
+  public init(_ command: String, _ arguments: JSONObject = [:]) {
+    self.command = command
+    self.arguments = arguments
+  }
+
+  var json: JSONValue {
+    .object([
+      "version": .integer(Self.version), "command": .string(command), "arguments": .object(arguments),
+    ])
+  }
+
+  init(json: JSONValue) throws(DaemonError) {
+    guard json["version"]?.int64Value == Self.version, let command = json["command"]?.stringValue else {
+      throw .control(reason: "it speaks another version of the protocol; stop it and start it again")
+    }
+    self.command = command
+    arguments = json["arguments"]?.objectValue ?? [:]
+  }
+}
+
+/// A watcher's answer: `{"version":1,"result":…}`, or `{"version":1,"error":"…"}` with a sentence for the person.
+public enum ControlAnswer: Sendable, Equatable {
+  /// What the command came to.
+  case result(JSONValue)
+  /// Why it was not done.
+  case error(String)
+
+  var json: JSONValue {
+    switch self {
+    case .result(let value): .object(["version": .integer(ControlRequest.version), "result": value])
+    case .error(let text): .object(["version": .integer(ControlRequest.version), "error": .string(text)])
+    }
+  }
+
+  init(json: JSONValue) throws(DaemonError) {
+    if let result = json["result"] {
+      self = .result(result)
+    } else if let error = json["error"]?.stringValue {
+      self = .error(error)
+    } else {
+      throw .control(reason: "its answer is none")
+    }
+  }
+}

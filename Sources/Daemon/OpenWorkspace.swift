@@ -1,0 +1,117 @@
+import FileWorkspace
+import LosslessJSON
+import OfflineEngine
+import SupabaseAPI
+
+/// A workspace opened by one process.
+public final class OpenWorkspace: Sendable {
+  /// Its place.
+  public let folder: WorkspaceFolder
+  /// Its settings.
+  public let settings: WorkspaceSettings
+  /// Its engine.
+  public let client: OfflineClient
+  /// Its files and mirror.
+  public let workspace: Workspace
+  let files: any FileSystem
+  let environment: EngineEnvironment
+  private let lock: WorkspaceLock
+
+  enum Note {
+    static let user = "user"
+    static let server = "server"
+    static let network = "network"
+    static let lastSyncedAt = "last_synced_at"
+    static let lastError = "last_error"
+  }
+
+  /// Opens a workspace for changing it.
+  ///
+  /// Needs no network and no valid token.
+  ///
+  /// - Throws: `DaemonError.locked` when another process has it.
+  public init(_ folder: WorkspaceFolder, environment: EngineEnvironment) throws {
+    self.folder = folder
+    self.environment = environment
+    settings = try folder.settings()
+    lock = try WorkspaceLock(path: folder.lockPath)
+    let store = try EngineStore(
+      path: folder.databasePath, clock: environment.clock, callerMigrations: Workspace.migrations)
+    let identity = try WorkspaceIdentity(store, folder, settings)
+    client = try Self.client(store, identity.user, folder, settings, environment)
+    files = try LiveFileSystem(root: folder.path)
+    workspace = Workspace(
+      WorkspaceParts(settings: settings, client: client, files: files, environment: environment))
+    if identity.isNetworkDisabled { client.disableNetwork() }
+  }
+
+  private static func client(
+    _ store: EngineStore, _ user: String, _ folder: WorkspaceFolder, _ settings: WorkspaceSettings,
+    _ environment: EngineEnvironment
+  ) throws -> OfflineClient {
+    let project = try Project(url: settings.server.url, key: Secret(settings.server.key))
+    let sessions = SessionKeeper(
+      user: user, auth: AuthClient(project: project, http: environment.http), storage: folder.session,
+      clock: environment.clock)
+    return OfflineClient(
+      store: store, user: user,
+      configuration: EngineConfiguration(
+        project: project, tables: Workspace.tables(settings), resolver: ConflictResolvers.holdDisagreements),
+      sessions: sessions, environment: environment)
+  }
+
+  // MARK: The network switch
+
+  /// Turns network access on or off; the switch outlives the process.
+  public func setNetwork(isEnabled: Bool) throws {
+    try client.transaction { try $0.setNote(Note.network, isEnabled ? nil : NetworkStatus.disabled.rawValue) }
+    if isEnabled { client.enableNetwork() } else { client.disableNetwork() }
+  }
+
+  /// Turns network access on or off in a workspace that no process has open.
+  public static func setNetwork(isEnabled: Bool, in folder: WorkspaceFolder, clock: any EngineClock) throws {
+    let lock = try WorkspaceLock(path: folder.lockPath)
+    defer { withExtendedLifetime(lock) {} }
+    let store = try EngineStore(path: folder.databasePath, clock: clock, callerMigrations: Workspace.migrations)
+    try store.transaction(user: "") {
+      try $0.setNote(Note.network, isEnabled ? nil : NetworkStatus.disabled.rawValue)
+    }
+  }
+
+  // MARK: Memory of the last sync
+
+  /// Keeps what `status` shows when no process runs.
+  func remember(_ status: SyncStatus) throws {
+    try client.transaction { transaction in
+      let synced = status.lastSyncedAt.map { String($0.nanoseconds) }
+      if let synced, try transaction.note(Note.lastSyncedAt) != synced {
+        try transaction.setNote(Note.lastSyncedAt, synced)
+      }
+      let error = status.lastSyncError.map { "\($0)" }
+      if try transaction.note(Note.lastError) != error { try transaction.setNote(Note.lastError, error) }
+    }
+  }
+}
+
+/// To whom and to which server a workspace belongs.
+struct WorkspaceIdentity {
+  var user: String
+  var isNetworkDisabled: Bool
+
+  init(_ store: EngineStore, _ folder: WorkspaceFolder, _ settings: WorkspaceSettings) throws {
+    let notes = try store.read(user: "") { transaction in
+      (
+        user: try transaction.note(OpenWorkspace.Note.user), server: try transaction.note(OpenWorkspace.Note.server),
+        network: try transaction.note(OpenWorkspace.Note.network)
+      )
+    }
+    guard let user = notes.user, let server = notes.server else { throw DaemonError.noUser(folder: folder.path) }
+    guard server == settings.server.url else {
+      throw DaemonError.settings(
+        "tidemark.json names the server \(settings.server.url), but this workspace belongs to \(server). Put the old URL "
+          + "back, or make a new workspace for the other server: its rows are not these rows")
+    }
+    self.user = user
+    isNetworkDisabled = notes.network == NetworkStatus.disabled.rawValue
+  }
+}

@@ -1,0 +1,143 @@
+import FileWorkspace
+import LosslessJSON
+import OfflineEngine
+
+/// What `tidemark status` says.
+public struct StatusReport: Sendable, Equatable {
+  /// The project's URL.
+  public var server: String
+  /// The user's id.
+  public var user: String
+  /// `unknown`, `online`, `offline` or `disabled`.
+  public var network: String
+  /// Whether a watcher runs.
+  public var isWatching: Bool
+  /// Writes that wait to be sent.
+  public var pending: Int
+  /// Writes that the server refused.
+  public var rejected: Int
+  /// Writes that met another change.
+  public var conflicted: Int
+  /// Files with a trouble of their own.
+  public var problems: [Problem]
+  /// What is not queued because it needs a person.
+  public var held: Int
+  /// When everything was last in step, as RFC 3339; `nil` when it never was.
+  public var lastSyncedAt: String?
+  /// Why the last pass stopped.
+  public var lastError: String?
+  /// Files and rows of each collection.
+  public var collections: [WorkspaceSummary.CollectionCounts]
+  /// What single files wait for, a sentence each.
+  public var waits: [String]
+
+  /// The counts, as `tidemark status --json` prints them.
+  ///
+  /// `problems` is a count there.
+  public var json: JSONObject {
+    [
+      "server": .string(server), "user": .string(user), "network": .string(network), "watching": .bool(isWatching),
+      "pending": .integer(Int64(pending)), "rejected": .integer(Int64(rejected)),
+      "conflicted": .integer(Int64(conflicted)), "problems": .integer(Int64(problems.count)),
+      "held": .integer(Int64(held)), "lastSyncedAt": lastSyncedAt.map(JSONValue.string) ?? .null,
+      "lastError": lastError.map(JSONValue.string) ?? .null,
+      "collections": .array(
+        collections.map { collection in
+          [
+            "table": .string(collection.table), "folder": .string(collection.folder),
+            "files": .integer(Int64(collection.files)), "rows": .integer(Int64(collection.rows)),
+          ]
+        }),
+    ]
+  }
+
+  /// The report with the problems spelt out, as it travels over the control socket.
+  var wireJSON: JSONValue {
+    var json = json
+    json["problemList"] = .array(
+      problems.map { problem in
+        [
+          "path": .string(problem.path), "line": problem.line.map { .integer(Int64($0)) } ?? .null,
+          "column": problem.column.map { .integer(Int64($0)) } ?? .null, "message": .string(problem.message),
+          "since": .integer(problem.since.nanoseconds),
+        ]
+      })
+    json["waits"] = .array(waits.map(JSONValue.string))
+    return .object(json)
+  }
+
+  /// The report as a watcher sent it.
+  public init(wireJSON json: JSONValue) {
+    let number = { (name: String) in Int(json[name]?.int64Value ?? 0) }
+    server = json["server"]?.stringValue ?? ""
+    user = json["user"]?.stringValue ?? ""
+    network = json["network"]?.stringValue ?? NetworkStatus.unknown.rawValue
+    isWatching = json["watching"]?.boolValue ?? false
+    pending = number("pending")
+    rejected = number("rejected")
+    conflicted = number("conflicted")
+    held = number("held")
+    lastSyncedAt = json["lastSyncedAt"]?.stringValue
+    lastError = json["lastError"]?.stringValue
+    waits = json["waits"]?.arrayValue?.compactMap(\.stringValue) ?? []
+    problems = (json["problemList"]?.arrayValue ?? []).map { problem in
+      Problem(
+        path: problem["path"]?.stringValue ?? "", line: problem["line"]?.int64Value.map(Int.init),
+        column: problem["column"]?.int64Value.map(Int.init), message: problem["message"]?.stringValue ?? "",
+        since: WallTime(nanoseconds: problem["since"]?.int64Value ?? 0))
+    }
+    collections = (json["collections"]?.arrayValue ?? []).map { collection in
+      WorkspaceSummary.CollectionCounts(
+        table: collection["table"]?.stringValue ?? "", folder: collection["folder"]?.stringValue ?? "",
+        files: Int(collection["files"]?.int64Value ?? 0), rows: Int(collection["rows"]?.int64Value ?? 0))
+    }
+  }
+}
+
+extension StatusReport {
+  init(_ summary: WorkspaceSummary, server: String, user: String, network: String, isWatching: Bool) {
+    self.server = server
+    self.user = user
+    self.network = network
+    self.isWatching = isWatching
+    pending = summary.counts.queued
+    rejected = summary.counts.rejected
+    conflicted = summary.counts.conflicted
+    problems = summary.problems
+    held = summary.held
+    collections = summary.collections
+    waits = []
+  }
+
+  /// Reads the status of a workspace from its state, without a watcher and without its lock.
+  public static func read(_ folder: WorkspaceFolder, clock: any EngineClock) throws -> StatusReport {
+    let settings = try folder.settings()
+    let files = try LiveFileSystem(root: folder.path)
+    let store = try EngineStore(path: folder.databasePath, clock: clock, callerMigrations: Workspace.migrations)
+    let identity = try WorkspaceIdentity(store, folder, settings)
+    return try store.read(user: identity.user) { transaction in
+      let network = identity.isNetworkDisabled ? NetworkStatus.disabled : .unknown
+      var report = StatusReport(
+        try WorkspaceSummary(transaction, settings, files: files), server: settings.server.url, user: identity.user,
+        network: network.rawValue, isWatching: false)
+      report.lastSyncedAt = try transaction.note(OpenWorkspace.Note.lastSyncedAt).flatMap { Int64($0) }
+        .map { WallTime(nanoseconds: $0).text }
+      report.lastError = try transaction.note(OpenWorkspace.Note.lastError)
+      return report
+    }
+  }
+}
+
+extension OpenWorkspace {
+  /// The status as this process knows it.
+  func status(isWatching: Bool) async throws -> StatusReport {
+    let status = client.syncStatus
+    var report = StatusReport(
+      try await workspace.summary(), server: settings.server.url, user: client.user, network: status.network.rawValue,
+      isWatching: isWatching)
+    report.lastSyncedAt = status.lastSyncedAt?.text
+    report.lastError = status.lastSyncError.map { "\($0)" }
+    report.waits = await workspace.waits()
+    return report
+  }
+}

@@ -1,0 +1,170 @@
+import FileWorkspace
+import LosslessJSON
+import OfflineEngine
+
+/// One running workspace: files are watched, edits queued, the queue sent, rows fetched and written back.
+///
+/// Four loops run side by side: files, due work, network, and control. Files never wait for the network: an edit is queued
+/// as soon as its file has settled, however slow the server is.
+public final class WatchRun: Sendable {
+  private let open: OpenWorkspace
+  private let log: @Sendable (String) -> Void
+  private let networkWake = Wake()
+  /// Ends the wait after a failure: what a person does, not what they edit.
+  private let retryWake = Wake()
+  private let dueWake = Wake()
+  private let listener: ControlListener
+
+  /// The first wait after a failed exchange, and the longest (spec 4, "Waiting between passes").
+  private static let firstWait = Duration.seconds(1)
+  private static let longestWait = Duration.seconds(60)
+  /// How long a server may ask to be left alone.
+  private static let longestRetryAfter = Duration.seconds(3_600)
+  /// How long the request in hand may take once the program is asked to stop.
+  private static let stopLimit = Duration.seconds(5)
+
+  /// A run over an open workspace; `log` gets one line an event.
+  public init(_ open: OpenWorkspace, log: @escaping @Sendable (String) -> Void) throws {
+    self.open = open
+    self.log = log
+    listener = try ControlListener(folderPath: open.folder.statePath)
+  }
+
+  /// Runs until `stop` has an element; then the write in hand is finished.
+  ///
+  /// - Parameter ready: Called once everything of the time before is queued and the folders are watched.
+  public func run(stop: AsyncStream<Int32>, ready: @escaping @Sendable () -> Void) async throws {
+    let watch = try await FileWatch.start(open, log: log)
+    try await book(open.workspace.start())
+    try await book(open.workspace.scan())
+    ready()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await self.files(watch) }
+      group.addTask { try await self.due() }
+      group.addTask { await self.network() }
+      group.addTask { await self.control() }
+      group.addTask {
+        for await _ in stop { break }
+        self.finish(watch)
+      }
+      // The first loop to end ends all: by a stop, or by a failure that the caller reports.
+      defer { finish(watch) }
+      try await group.next()
+      finish(watch)
+      let clock = open.environment.clock
+      group.addTask {
+        try? await clock.sleep(for: Self.stopLimit)
+        throw CancellationError()
+      }
+      for _ in 0..<4 { try await group.next() }
+      group.cancelAll()
+    }
+    try open.remember(open.client.syncStatus)
+  }
+
+  private func finish(_ watch: FileWatch) {
+    open.client.stop()
+    watch.stop()
+    listener.stop()
+    networkWake.finish()
+    retryWake.finish()
+    dueWake.finish()
+  }
+
+  private func book(_ report: WorkspaceReport) {
+    for event in report.events { log(EventLine.text(event)) }
+    if report.queued > 0 { networkWake.ring() }
+    dueWake.ring()
+  }
+
+  // MARK: Loops
+
+  private func files(_ watch: FileWatch) async throws {
+    for await look in watch.looks {
+      switch look {
+      case .everything(let reason):
+        if let reason { log(EventLine.text(WorkspaceEvent(.note, "", reason))) }
+        book(try await open.workspace.scan())
+      case .paths(let paths): book(try await open.workspace.look(at: paths))
+      }
+    }
+  }
+
+  private func due() async throws {
+    while !watchIsOver {
+      let next = try await open.workspace.nextTick()
+      let now = open.environment.clock.now()
+      if let next, next <= now {
+        book(try await open.workspace.tick())
+        continue
+      }
+      await dueWake.wait(upTo: next.map { $0 - now }, clock: open.environment.clock)
+    }
+  }
+
+  private var watchIsOver: Bool { listener.isOver }
+
+  private func network() async {
+    var wait = Self.firstWait
+    var lastFailure: String?
+    while !watchIsOver {
+      let (report, failure) = await open.exchange(isConfirmed: false)
+      do {
+        book(try await open.workspace.writeRows())
+      } catch {
+        log(EventLine.text(WorkspaceEvent(.problem, "", "\(error)")))
+      }
+      if report.synced > 0 { log(EventLine.text(WorkspaceEvent(.note, "", "sent \(report.synced)"))) }
+      let pause: Duration
+      if let failure {
+        pause = max(wait, Self.retryAfter(failure))
+        wait = min(wait * 2, Self.longestWait)
+      } else {
+        open.client.noteSynced()
+        wait = Self.firstWait
+        pause = open.settings.pullEvery
+      }
+      let text = failure.map { "\($0)" }
+      if text != lastFailure, !watchIsOver {
+        log(EventLine.text(WorkspaceEvent(.note, "", text.map { "changes wait: \($0)" } ?? "in step again")))
+      }
+      lastFailure = text
+      await (failure == nil ? networkWake : retryWake).wait(upTo: pause, clock: open.environment.clock)
+    }
+  }
+
+  private static func retryAfter(_ failure: SyncFailure) -> Duration {
+    guard case .unavailable(_, let seconds?) = failure else { return .zero }
+    return min(.seconds(seconds), longestRetryAfter)
+  }
+
+  // MARK: Control
+
+  private func control() async {
+    for await call in listener.calls {
+      do {
+        call.answer(.result(try await answer(call.request)))
+      } catch {
+        call.answer(.error("\(error)"))
+      }
+    }
+  }
+
+  private func answer(_ request: ControlRequest) async throws -> JSONValue {
+    switch request.command {
+    case "status": return try await open.status(isWatching: true).wireJSON
+    case "sync", "confirm":
+      let outcome = try await open.sync(isConfirmed: request.command == "confirm")
+      book(outcome.files)
+      return SyncResult(outcome).wireJSON
+    case "offline", "online":
+      try open.setNetwork(isEnabled: request.command == "online")
+      log(EventLine.text(WorkspaceEvent(.note, "", "network access is \(request.command == "online" ? "on" : "off")")))
+      networkWake.ring()
+      retryWake.ring()
+      return .null
+    default:
+      throw DaemonError.control(reason: "it does not know '\(request.command)'; stop it and start it again")
+    }
+  }
+}

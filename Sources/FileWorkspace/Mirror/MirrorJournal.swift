@@ -1,0 +1,155 @@
+import LosslessJSON
+import OfflineEngine
+import SQLite
+
+/// The durable memory of write-backs, in the same file as bases and queue.
+struct MirrorJournal: WriteBackJournal {
+  let client: OfflineClient
+  /// The table of each collection, by folder.
+  let tables: [String: String]
+
+  func record(_ intents: [WriteBackIntent]) throws {
+    try client.transaction { transaction in
+      for intent in intents {
+        try transaction.database.execute(
+          "INSERT INTO write_intent VALUES (?, ?, ?)",
+          [.text(intent.temporary), .text(intent.replaced), .text(JSONValue.object(intent.json).serialized())])
+      }
+    }
+  }
+
+  func complete(_ settled: [SettledIntent]) throws {
+    try client.transaction { transaction in
+      for one in settled {
+        try advance(one, transaction)
+        for file in one.replaced { try store(file, transaction) }
+        try transaction.database.execute(
+          "DELETE FROM write_intent WHERE temporary = ? AND replaced = ?",
+          [.text(one.intent.temporary), .text(one.intent.replaced)])
+      }
+    }
+  }
+
+  /// Advances the base by what happened.
+  private func advance(_ settled: SettledIntent, _ transaction: EngineTransaction) throws {
+    let mirror = Mirror(transaction)
+    switch (settled.outcome, WriteContext(text: settled.intent.context)) {
+    case (.written(let file), .row(let collection, let base)):
+      var entry =
+        try mirror.entry(collection, key: base.key)
+        ?? MirrorEntry(collection: collection, base: base, path: settled.intent.path, lastPath: settled.intent.path)
+      if entry.base.values != base.values { try mirror.keepEarlier(entry, at: client.now) }
+      entry.base = base
+      entry.path = settled.intent.path
+      entry.lastPath = settled.intent.path
+      entry.seen = SeenFile(file.status, file.hash, at: client.now)
+      entry.wasSeen = false
+      entry.absentSince = nil
+      entry.isHeld = false
+      entry.keyDueAt = nil
+      try mirror.save(entry)
+      if let table = tables[collection] {
+        let row = try transaction.row(table, base.key)
+        // The row may have moved on while its file was written; then the change is still to be looked at.
+        let isCurrent = row.values.map { values in
+          base.values.members.allSatisfy { values[$0.name] ?? .null == $0.value }
+        }
+        if isCurrent == true { try transaction.clearChange(table, base.key.text) }
+      }
+    case (.written(let file), .side(let path)):
+      try SideFiles(transaction).setDurable(path, file.status)
+    case (.removed, .goneRow(let collection, let key)):
+      if let entry = try mirror.entry(collection, key: key) { try mirror.remove(entry) }
+      if let table = tables[collection] { try transaction.clearChange(table, key.text) }
+    case (.removed, .settledSide(let path)):
+      try SideFiles(transaction).remove(path)
+    default: break
+    }
+  }
+
+  func pendingIntents() throws -> [WriteBackIntent] {
+    try client.read { transaction in
+      try transaction.database.rows("SELECT intent FROM write_intent").compactMap { row in
+        try WriteBackIntent(json: JSONValue(parsing: row.text("intent") ?? "{}"))
+      }
+    }
+  }
+
+  func replacedFiles() throws -> [ReplacedFile] {
+    try client.read { transaction in
+      try transaction.database.rows("SELECT * FROM replaced_file").compactMap { row in
+        guard let path = row.text("path"), let hash = row.text("hash").flatMap({ ContentHash($0) }) else { return nil }
+        return ReplacedFile(
+          path: path, origin: row.text("origin") ?? "", hash: hash, stamp: SeenFile(row)?.stamp,
+          since: row.integer("since") ?? 0, context: row.text("context") ?? "")
+      }
+    }
+  }
+
+  func updateReplaced(_ file: ReplacedFile) throws {
+    try client.transaction { try store(file, $0) }
+  }
+
+  func forgetReplaced(_ paths: [String]) throws {
+    try client.transaction { transaction in
+      for path in paths { try transaction.database.execute("DELETE FROM replaced_file WHERE path = ?", [.text(path)]) }
+    }
+  }
+
+  private func store(_ file: ReplacedFile, _ transaction: EngineTransaction) throws {
+    try transaction.database.execute(
+      """
+      INSERT INTO replaced_file (path, origin, hash, size, mtime, ctime, inode, since, context)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+      ON CONFLICT (path) DO UPDATE SET origin = ?2, hash = ?3, size = ?4, mtime = ?5, ctime = ?6, inode = ?7, since = ?8,
+        context = ?9
+      """,
+      [
+        .text(file.path), .text(file.origin), .text(file.hash.description), .optional(file.stamp?.size),
+        .optional(file.stamp?.modified.nanoseconds), .optional(file.stamp?.changed.nanoseconds),
+        .optional(file.stamp.map { Int64(bitPattern: $0.inode) }), .integer(file.since), .text(file.context),
+      ])
+  }
+}
+
+// MARK: Intents as JSON
+
+extension WriteBackIntent {
+  fileprivate var json: JSONObject {
+    [
+      "kind": .string(kind.rawValue), "path": .string(path), "temporary": .string(temporary),
+      "replaced": .string(replaced), "old": old?.json ?? .null, "new": new?.json ?? .null, "reason": .string(reason),
+      "context": .string(context),
+    ]
+  }
+
+  fileprivate init?(json: JSONValue) {
+    guard let kind = json["kind"]?.stringValue.flatMap(Kind.init), let path = json["path"]?.stringValue else {
+      return nil
+    }
+    self.init(
+      kind: kind, path: path, temporary: json["temporary"]?.stringValue ?? "",
+      replaced: json["replaced"]?.stringValue ?? "", old: json["old"].flatMap(FileMark.init),
+      new: json["new"].flatMap(FileMark.init), reason: json["reason"]?.stringValue ?? "",
+      context: json["context"]?.stringValue ?? "")
+  }
+}
+
+extension FileMark {
+  fileprivate var json: JSONValue {
+    [
+      "inode": .string(String(identity.inode)), "birth": identity.born.map { .integer($0.nanoseconds) } ?? .null,
+      "hash": .string(hash.description), "modified": .integer(modified.nanoseconds),
+    ]
+  }
+
+  fileprivate init?(json: JSONValue) {
+    guard let inode = json["inode"]?.stringValue.flatMap(UInt64.init),
+      let hash = json["hash"]?.stringValue.flatMap({ ContentHash($0) })
+    else { return nil }
+    self.init(
+      identity: FileIdentity(inode: inode, born: json["birth"]?.int64Value.map { FileTime(nanoseconds: $0) }),
+      hash: hash,
+      modified: FileTime(nanoseconds: json["modified"]?.int64Value ?? 0))
+  }
+}

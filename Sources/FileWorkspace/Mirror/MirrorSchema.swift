@@ -1,0 +1,97 @@
+import SQLite
+
+extension Migration {
+  /// The workspace's tables, kept in the engine's file so that a base and the write it leads to are one transaction.
+  ///
+  /// Append only.
+  static let workspace: [Migration] = [
+    Migration(
+      "mirror",
+      """
+      -- The map path <-> row <-> base. A row whose file is gone or displaced has no path until it is settled.
+      CREATE TABLE mirror (
+        collection TEXT NOT NULL,
+        key TEXT NOT NULL,
+        key_values TEXT NOT NULL,
+        path TEXT UNIQUE,
+        last_path TEXT NOT NULL,
+        base TEXT NOT NULL,
+        version TEXT,
+        written_key TEXT,
+        key_due_at INTEGER,
+        inode INTEGER,
+        birth INTEGER,
+        size INTEGER,
+        mtime INTEGER,
+        ctime INTEGER,
+        hash TEXT,
+        read_at INTEGER,
+        was_seen INTEGER NOT NULL DEFAULT 0,
+        absent_since INTEGER,
+        is_held INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (collection, key)
+      ) WITHOUT ROWID;
+
+      -- The path that a row's file had before the row went away, so that it comes back under the same name.
+      CREATE TABLE former_path (
+        collection TEXT NOT NULL,
+        key TEXT NOT NULL,
+        path TEXT NOT NULL,
+        PRIMARY KEY (collection, key)
+      ) WITHOUT ROWID;
+
+      -- Earlier contents of paths: what an editor that was open all the time may still hold.
+      CREATE TABLE earlier_base (
+        collection TEXT NOT NULL,
+        key TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        base TEXT NOT NULL,
+        version TEXT,
+        replaced_at INTEGER NOT NULL,
+        PRIMARY KEY (collection, key, number)
+      ) WITHOUT ROWID;
+
+      CREATE TABLE side_file (
+        path TEXT PRIMARY KEY,
+        collection TEXT NOT NULL,
+        key TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        entries TEXT NOT NULL,
+        base TEXT NOT NULL,
+        text BLOB NOT NULL,
+        is_durable INTEGER NOT NULL DEFAULT 0,
+        inode INTEGER,
+        birth INTEGER,
+        absent_since INTEGER
+      ) WITHOUT ROWID;
+      CREATE INDEX side_file_of_row ON side_file (collection, key);
+
+      CREATE TABLE write_intent (
+        temporary TEXT NOT NULL,
+        replaced TEXT NOT NULL,
+        intent TEXT NOT NULL,
+        PRIMARY KEY (temporary, replaced)
+      ) WITHOUT ROWID;
+
+      CREATE TABLE replaced_file (
+        path TEXT PRIMARY KEY,
+        origin TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        size INTEGER,
+        mtime INTEGER,
+        ctime INTEGER,
+        inode INTEGER,
+        since INTEGER NOT NULL,
+        context TEXT NOT NULL
+      ) WITHOUT ROWID;
+
+      CREATE TABLE problem (
+        path TEXT PRIMARY KEY,
+        line INTEGER,
+        column INTEGER,
+        message TEXT NOT NULL,
+        since INTEGER NOT NULL
+      ) WITHOUT ROWID;
+      """)
+  ]
+}

@@ -1,0 +1,289 @@
+import LosslessJSON
+import OfflineEngine
+
+extension PathDecision {
+  // MARK: Making and closing
+
+  /// Brings the side files of the row at a path in line with the engine's lists.
+  ///
+  /// - Returns: Whether the row's own file must wait until a side file is durable.
+  mutating func planSides(_ reading: PathReading, _ entry: MirrorEntry?) throws -> Bool {
+    guard let key = entry?.base.key ?? workspace.newFileKeys[PathKey(reading.path)] else { return false }
+    let existing = try sides.of(collection.folder, key)
+    let conflicted = try closeEqual(try transaction.conflictedMutations(collection.table, key), key)
+    let rejected = try transaction.rejectedMutations(collection.table, key)
+    if existing.isEmpty, conflicted.isEmpty, rejected.isEmpty { return false }
+    var waits = false
+    for kind in SideFileKind.allCases {
+      let wanted =
+        switch kind {
+        case .mine: conflicted.filter { $0.write.operation != .delete }.map(SideEntry.init)
+        case .deleted: conflicted.filter { $0.write.operation == .delete }.map(SideEntry.init)
+        case .refused: rejected.map(SideEntry.init)
+        }
+      let side = existing.first { $0.kind == kind }
+      if wanted.isEmpty {
+        if let side { try close(side) }
+      } else if side.map({ $0.entries != wanted.map(\.id) || !$0.isDurable }) ?? true {
+        try write(kind, wanted, side, reading, entry, key)
+        waits = true
+      }
+    }
+    return waits
+  }
+
+  /// Drops parked changes that the row holds by now, whoever made them.
+  private mutating func closeEqual(_ conflicted: [ConflictedMutation], _ key: RowKey) throws -> [ConflictedMutation] {
+    guard !conflicted.isEmpty, let values = try transaction.row(collection.table, key).values else { return conflicted }
+    let (equal, open) = conflicted.partitioned { conflict in
+      conflict.write.operation != .delete && conflict.write.values.members.allSatisfy { values[$0.name] == $0.value }
+    }
+    for conflict in equal { try transaction.dismissConflictedMutation(conflict.id) }
+    return open
+  }
+
+  private mutating func close(_ side: SideFile) throws {
+    guard let content = readSide(side.path) else {
+      try sides.remove(side.path)
+      return
+    }
+    result.work.append(
+      FileWork(
+        item: WriteBackItem(
+          path: side.path, expected: .content(content.hash), change: .trash(reason: "its conflict is settled"),
+          context: WriteContext.settledSide(path: side.path).text), isSide: false))
+  }
+
+  private func readSide(_ path: String) -> FileContent? {
+    try? workspace.files.read(path, bytesMax: RowFile.bytesMax)
+  }
+
+  /// Records a side file with its text, and has it written.
+  ///
+  /// The record comes first: nothing is lost if the write fails.
+  private mutating func write(
+    _ kind: SideFileKind, _ wanted: [SideEntry], _ existing: SideFile?, _ reading: PathReading, _ entry: MirrorEntry?,
+    _ key: RowKey
+  ) throws {
+    let name = FileNames.sideFile(kind, of: WorkspacePath.name(of: reading.path))
+    let path = existing?.path ?? WorkspacePath.joined(collection.folder, name)
+    let onDisk = readSide(path)
+    if let existing, let onDisk, existing.entries == wanted.map(\.id), onDisk.hash == ContentHash(of: existing.text) {
+      try sides.setDurable(path, onDisk.status)
+      return
+    }
+    let new = wanted.filter { entry in !(existing?.entries.contains(entry.id) ?? false) }
+    let shown = (entry?.base.values ?? [:]).overlaid(with: new.reduce(JSONObject()) { $0.overlaid(with: $1.base) })
+    var base = existing?.base ?? shown
+    for entry in new { for (column, value) in entry.base.members where base[column] == nil { base[column] = value } }
+    let values = new.reduce(existing == nil ? shown : [:]) { $0.overlaid(with: $1.values) }
+    let text = sideText(kind, values, wanted, existing: onDisk?.bytes ?? existing?.text, reading, key)
+    try sides.save(
+      SideFile(
+        path: path, collection: collection.folder, key: key, kind: kind, entries: wanted.map(\.id), base: base,
+        text: text))
+    result.work.append(
+      FileWork(
+        item: WriteBackItem(
+          path: path, expected: existing == nil ? .absent : onDisk.map { .content($0.hash) } ?? .absent,
+          change: .write(text), context: WriteContext.side(path: path).text), isSide: true))
+    if let latest = wanted.last {
+      result.report.note(kind == .refused ? .refused : .conflict, reading.path, latest.message)
+    }
+  }
+
+  /// The person's whole file as they had it, with the values that wait.
+  private func sideText(
+    _ kind: SideFileKind, _ values: JSONObject, _ entries: [SideEntry], existing: [UInt8]?, _ reading: PathReading,
+    _ key: RowKey
+  ) -> [UInt8] {
+    let whole = collection.keyValues(key).overlaid(with: values)
+    var bytes: [UInt8]
+    if kind == .refused, entries.allSatisfy({ $0.operation != .update }) {
+      bytes = Array("{}\n".utf8)  // The file itself stays as it was typed, or comes back; beside it stands only why.
+    } else if let existing, let row = try? RowFile.read(existing, collection.settings) {
+      bytes = row.updated(to: whole, collection.settings, adding: .nothing)
+    } else if kind != .deleted, let row = reading.row, !reading.isEmpty {
+      bytes = row.updated(to: whole, collection.settings)
+    } else {
+      bytes = RowFile.render(whole, collection.settings)
+    }
+    if kind == .refused, let entry = entries.last, let document = try? JSONDocument(parsing: bytes) {
+      bytes = document.setting(Self.problemMember, to: .object(entry.problem), after: document.members.last?.name).bytes
+    }
+    return bytes
+  }
+
+  /// The member of a refused side file that holds the server's answer.
+  static let problemMember = "$problem"
+
+  // MARK: Settling by files
+
+  /// A side file that lies over the row's own file is the person's word: keep mine (DESIGN section 4).
+  ///
+  /// - Returns: Whether the path was settled so.
+  mutating func settleMovedSide(_ reading: PathReading, _ entry: MirrorEntry?) throws -> Bool {
+    guard case .row(let file) = reading.file, let content = reading.content else { return false }
+    for kind in [SideFileKind.mine, .refused] {
+      let name = FileNames.sideFile(kind, of: WorkspacePath.name(of: reading.path))
+      guard let side = try sides.at(WorkspacePath.joined(collection.folder, name)), side.isDurable else { continue }
+      let isThere = (try? workspace.files.status(side.path)).flatMap(\.self) != nil
+      guard isLaidOver(side, isThere: isThere, file, content, entry) else { continue }
+      try settleMine(side, isThere: isThere, file, content, reading, entry)
+      return true
+    }
+    return false
+  }
+
+  /// Whether a file is the side file, moved or copied over the row's own: the same inode, the same text, or a text that
+  /// is nearer to it than to what the row's file showed.
+  private func isLaidOver(
+    _ side: SideFile, isThere: Bool, _ file: FileRow, _ content: FileContent, _ entry: MirrorEntry?
+  ) -> Bool {
+    if !isThere, content.status.identity == side.identity { return true }
+    guard content.hash != entry?.seen?.hash else { return false }
+    if content.hash == ContentHash(of: side.text) { return true }
+    guard !isThere, let entry, let mine = try? RowFile.read(side.text, collection.settings) else { return false }
+    return edit(file.values, from: mine.values).count < edit(file.values, from: entry.base.values).count
+  }
+
+  private mutating func settleMine(
+    _ side: SideFile, isThere: Bool, _ file: FileRow, _ content: FileContent, _ reading: PathReading,
+    _ entry: MirrorEntry?
+  ) throws {
+    let columns = edit(file.values, from: side.base)
+    let key = side.key
+    var version = entry?.base.version
+    var known = (entry?.base.values ?? side.base).overlaid(with: file.values)
+    switch side.kind {
+    case .mine:
+      let conflicts = try transaction.conflictedMutations(collection.table, key).filter { side.entries.contains($0.id) }
+      for older in conflicts.dropLast() { try transaction.dismissConflictedMutation(older.id) }
+      if let newest = conflicts.last {
+        version = newest.serverVersion
+        if newest.server == nil {
+          try transaction.dismissConflictedMutation(newest.id)
+          known = side.base.overlaid(with: file.values)
+          version = nil
+          try transaction.enqueue(
+            .insert(into: collection.table, key: key, values: collection.keyValues(key).overlaid(with: known)))
+        } else if columns.isEmpty {
+          try transaction.dismissConflictedMutation(newest.id)
+        } else {
+          try transaction.resolveConflictedMutation(newest.id, .apply(columns))
+        }
+      }
+    case .refused:
+      let refused = try transaction.rejectedMutations(collection.table, key).filter { side.entries.contains($0.id) }
+      for older in refused.dropLast() { try transaction.dismissRejectedMutation(older.id) }
+      if let newest = refused.last { try retry(newest, columns, key) }
+    case .deleted: return
+    }
+    if isThere {
+      if let still = readSide(side.path) {
+        result.work.append(
+          FileWork(
+            item: WriteBackItem(
+              path: side.path, expected: .content(still.hash), change: .trash(reason: "settled: yours is kept"),
+              context: WriteContext.settledSide(path: side.path).text)))
+      }
+    } else {
+      try sides.remove(side.path)
+    }
+    var settled =
+      entry
+      ?? MirrorEntry(
+        collection: collection.folder, base: FileBase(key: key, values: known, version: version, writtenKey: file.key),
+        path: reading.path, lastPath: reading.path)
+    settled.base = FileBase(key: key, values: known, version: version, writtenKey: file.key)
+    settled.seen = SeenFile(content.status, content.hash, at: workspace.now)
+    settled.wasSeen = true
+    settled.absentSince = nil
+    // The server's answer, which the side file carried, does not belong into the row's file.
+    if side.kind == .refused || file.key != key { settled.keyDueAt = workspace.now }
+    try mirror.save(settled)
+    result.trash.append(TrashItem(origin: side.path, bytes: side.text, reason: "settled: yours is kept"))
+    result.report.queued += 1
+    result.report.note(.settled, reading.path, "yours is kept")
+    result.again.append(reading.path)
+  }
+
+  private mutating func retry(_ refused: RejectedMutation, _ columns: JSONObject, _ key: RowKey) throws {
+    switch refused.write.operation {
+    case .insert:
+      let values = refused.write.values.overlaid(with: columns)
+      try transaction.retryRejectedMutation(refused.id, values: values)
+    case .delete:
+      try transaction.dismissRejectedMutation(refused.id)
+    case .update:
+      try transaction.dismissRejectedMutation(refused.id)
+      guard !columns.isEmpty else { return }
+      let row = try transaction.row(collection.table, key)
+      let seen = (row.values ?? [:]).members.filter { columns[$0.name] != nil }
+      try transaction.enqueue(
+        .update(
+          collection.table, key: key, values: columns,
+          base: WriteBase(values: JSONObject(seen), version: row.server?.version), coalesces: true))
+    }
+  }
+
+  /// A side file that a person has removed: theirs is kept, or the refusal is accepted (DESIGN section 4).
+  mutating func settleDroppedSide(_ side: SideFile) throws {
+    switch side.kind {
+    case .mine, .deleted:
+      for conflict in try transaction.conflictedMutations(collection.table, side.key)
+      where side.entries.contains(conflict.id) {
+        try transaction.dismissConflictedMutation(conflict.id)
+      }
+    case .refused:
+      for refused in try transaction.rejectedMutations(collection.table, side.key)
+      where side.entries.contains(refused.id) {
+        try transaction.dismissRejectedMutation(refused.id)
+      }
+    }
+    try sides.remove(side.path)
+    result.trash.append(TrashItem(origin: side.path, bytes: side.text, reason: "settled: the server's is kept"))
+    let main = WorkspacePath.name(of: side.path)
+    result.report.note(
+      .settled, side.path, side.kind == .refused ? "the refusal is accepted" : "the server's version is kept (\(main))")
+  }
+}
+
+/// One entry of the engine's lists as a side file shows it.
+struct SideEntry: Sendable {
+  var id: Int64
+  var operation: MutationOperation
+  /// The columns that the person set.
+  var values: JSONObject
+  /// What they had been before.
+  var base: JSONObject
+  var message: String
+  /// The server's answer as a member of a refused side file.
+  var problem: JSONObject
+
+  init(_ conflict: ConflictedMutation) {
+    id = conflict.id
+    operation = conflict.write.operation
+    values = conflict.write.values
+    base = conflict.write.base?.values ?? [:]
+    message = conflict.message
+    problem = [:]
+  }
+
+  init(_ refused: RejectedMutation) {
+    id = refused.id
+    operation = refused.write.operation
+    values = refused.write.values
+    base = refused.write.base?.values ?? [:]
+    message = refused.message
+    problem = (refused.serverError?.json ?? ["message": .string(refused.message)])
+      .overlaid(with: ["time": .string(refused.rejectedAt.text)])
+  }
+}
+
+extension Array {
+  /// The elements for which `condition` holds, and the rest, both in order.
+  func partitioned(by condition: (Element) -> Bool) -> (matching: [Element], rest: [Element]) {
+    (filter(condition), filter { !condition($0) })
+  }
+}

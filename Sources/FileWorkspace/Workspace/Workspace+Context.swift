@@ -1,0 +1,27 @@
+import LosslessJSON
+import OfflineEngine
+
+extension RowFile {
+  /// The person's text with a row's values in it; the server's answer that a refused file carried is taken out.
+  func updated(to values: JSONObject, _ collection: CollectionSettings, adding: Adding = .all) -> [UInt8] {
+    guard let document else { return Self.render(values, collection) }
+    return Self.updated(document.removing(PathDecision.problemMember), to: values, collection, adding: adding)
+  }
+}
+
+extension Workspace {
+  /// What decisions about a collection's paths need.
+  func parts(for collection: Collection) -> DecisionParts {
+    let files = files
+    return DecisionParts(
+      files: files, makeID: environment.makeID, now: now, newFileKeys: newFileKeys,
+      editorMarker: { EditorMarker.name(for: $0, in: files) })
+  }
+
+  /// Looks whether git is at work; its changes count only when it has finished.
+  func watchGit() throws {
+    let work = GitState.work(in: files)
+    if work == nil, gitWork != nil { needsScan = true }
+    gitWork = work
+  }
+}

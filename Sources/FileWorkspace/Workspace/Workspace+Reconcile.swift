@@ -1,0 +1,189 @@
+import LosslessJSON
+import OfflineEngine
+
+/// What one transaction decided about one path, still to be done on the disk.
+struct FileWork: Sendable {
+  var item: WriteBackItem
+  /// A side file must be durable before its row's file is touched.
+  var isSide = false
+}
+
+extension Workspace {
+  /// How many files one transaction takes (DESIGN section 6).
+  private static let batchCount = 256
+  /// How often one call decides anew about a path, for instance after its side file is durable.
+  private static let roundsMax = 4
+
+  /// Reads the paths, decides about each, commits the decisions, and does what they ask of the disk.
+  func reconcile(_ paths: [String], _ collection: Collection, _ report: inout WorkspaceReport) throws {
+    try watchGit()
+    if gitWork != nil {
+      for path in paths { lookAgain.insert(PathKey(path)) }
+      return
+    }
+    var rest = paths
+    for _ in 0..<Self.roundsMax where !rest.isEmpty {
+      var again: [String] = []
+      var start = 0
+      while start < rest.count {
+        let batch = rest[start..<min(start + Self.batchCount, rest.count)]
+        start += Self.batchCount
+        try reconcile(batch: batch.map { read($0, collection) }, collection, &report, again: &again)
+      }
+      rest = again
+    }
+    for path in rest { lookAgain.insert(PathKey(path)) }
+  }
+
+  private func reconcile(
+    batch: [PathReading], _ collection: Collection, _ report: inout WorkspaceReport, again: inout [String]
+  ) throws {
+    let decided = try client.transaction { transaction in
+      var decision = PathDecision(workspace: parts(for: collection), collection: collection, transaction: transaction)
+      for reading in batch { try decision.decide(reading) }
+      return decision.result
+    }
+    report.add(decided.report)
+    for reading in batch { waitingForEditor[PathKey(reading.path)] = nil }
+    for (path, marker) in decided.waiting { waitingForEditor[PathKey(path)] = marker }
+    for path in decided.lookAgain { lookAgain.insert(PathKey(path)) }
+    for name in decided.namesTaken { takenNames[collection.folder]?.insert(name) }
+    try keep(decided.trash)
+    perform(decided.work.filter(\.isSide), &report, again: &again)
+    perform(decided.work.filter { !$0.isSide }, &report, again: &again)
+    again += decided.again
+  }
+
+  private func perform(_ work: [FileWork], _ report: inout WorkspaceReport, again: inout [String]) {
+    guard !work.isEmpty else { return }
+    for (one, outcome) in zip(work, writeBack.apply(work.map(\.item))) {
+      count(outcome, path: one.item.path, context: one.item.context, &report)
+      if one.isSide, case .written = outcome { again.append(mainPath(of: one.item.path)) }
+    }
+  }
+
+  func mainPath(of path: String) -> String {
+    guard case .sideFile(_, let main) = FileNames.kind(of: WorkspacePath.name(of: path)) else { return path }
+    return WorkspacePath.joined(WorkspacePath.folder(of: path), main)
+  }
+
+  /// Books one outcome: what happened for the log, and what to look at again.
+  func count(_ outcome: WriteBackOutcome, _ intent: WriteBackIntent, _ report: inout WorkspaceReport) {
+    count(outcome, path: intent.path, context: intent.context, &report)
+  }
+
+  private func count(_ outcome: WriteBackOutcome, path: String, context: String, _ report: inout WorkspaceReport) {
+    let context = WriteContext(text: context)
+    switch outcome {
+    case .written:
+      report.filesWritten += 1
+      if case .side = context {
+        report.note(.conflict, path, "your version of \(WorkspacePath.name(of: mainPath(of: path)))")
+      } else {
+        report.note(.written, path)
+      }
+    case .removed:
+      report.filesRemoved += 1
+      if case .settledSide = context {
+        report.note(.settled, path, "closed; its text is in the trash")
+      } else {
+        report.note(.removed, path, "its row is gone; the text is in the trash")
+      }
+    case .newerSave, .exists:
+      lookAgain.insert(PathKey(mainPath(of: path)))
+      if case .exists = outcome, case .side = context {
+        note(problem: "a file is in the way of the side file that belongs here; move it away", at: path, &report)
+      }
+    case .failed(let error), .unsettled(let error):
+      note(problem: "\(error)", at: path, &report)
+    }
+  }
+
+  func note(problem message: String, at path: String, _ report: inout WorkspaceReport) {
+    let problem = Problem(path: path, message: message, since: now)
+    if (try? client.transaction { try Problems($0).set(problem) }) ?? true {
+      report.note(.problem, path, message)
+    }
+  }
+
+  /// Puts texts into the trash.
+  ///
+  /// What a transaction decided to drop is kept before its file is touched.
+  func keep(_ items: [TrashItem]) throws {
+    if !items.isEmpty { try trash.keep(items) }
+  }
+
+  // MARK: Rows to files
+
+  /// Writes what changed in the engine's rows of one collection into its files.
+  func writeRows(of collection: Collection, _ report: inout WorkspaceReport) throws {
+    try watchGit()
+    guard gitWork == nil, unscannable[collection.folder] == nil else { return }
+    try loadNames(collection)
+    var seen: Set<String> = []
+    while true {
+      let paths = try client.transaction { transaction -> [String] in
+        let mirror = Mirror(transaction)
+        var paths: [String] = []
+        for keyText in try transaction.changedKeys(collection.table, limit: Self.batchCount + seen.count)
+        where !seen.contains(keyText) {
+          seen.insert(keyText)
+          guard paths.count < Self.batchCount else { break }
+          if let entry = try mirror.entry(collection.folder, keyText: keyText) {
+            if let path = entry.path { paths.append(path) }
+          } else if let path = try pathForNewFile(keyText, collection, transaction) {
+            paths.append(path)
+          } else {
+            try transaction.clearChange(collection.table, keyText)
+          }
+        }
+        return paths
+      }
+      if paths.isEmpty { break }
+      try reconcile(paths, collection, &report)
+    }
+    newFileKeys = [:]
+  }
+
+  /// The path for a row that has no file yet; `nil` when there is no such row.
+  private func pathForNewFile(_ keyText: String, _ collection: Collection, _ transaction: EngineTransaction) throws
+    -> String?
+  {
+    guard let key = collection.key(text: keyText) else { return nil }
+    let row = try transaction.row(collection.table, key).values
+    // A row that is gone may still have something for a person to settle, which stands beside its file's place.
+    let waiting = try transaction.conflictedMutations(collection.table, key).last?.write
+    guard let values = row ?? waiting?.values else { return nil }
+    let former = try Mirror(transaction).formerPath(collection.folder, key)
+    var taken = takenNames[collection.folder] ?? TakenNames()
+    let path: String
+    if let former, !taken.contains(folded: FileNames.folded(WorkspacePath.name(of: former))) {
+      path = former
+    } else {
+      let name = FileNames.fileName(title: collection.title(values), id: keyText) { taken.contains(folded: $0) }
+      path = WorkspacePath.joined(collection.folder, name)
+    }
+    taken.insert(WorkspacePath.name(of: path))
+    takenNames[collection.folder] = taken
+    newFileKeys[PathKey(path)] = key
+    return path
+  }
+
+  /// Writes the keys that are due into their files.
+  func writeDueKeys(_ report: inout WorkspaceReport) throws {
+    let due = try client.read { try Mirror($0).entriesWithKeyDue(by: now) }
+    for collection in collections {
+      let paths = due.filter { $0.collection == collection.folder }.compactMap(\.path)
+      if !paths.isEmpty { try reconcile(paths, collection, &report) }
+    }
+  }
+}
+
+/// Names that a new file may not take, as `FileNames` folds them.
+struct TakenNames: Sendable {
+  private var folded: Set<String> = []
+
+  mutating func insert(_ name: String) { folded.insert(FileNames.folded(name)) }
+
+  func contains(folded name: String) -> Bool { folded.contains(name) }
+}

@@ -1,0 +1,234 @@
+import LosslessJSON
+import OfflineEngine
+
+extension Workspace {
+  /// Lists one collection's folder completely, looks at what moved, and decides about what is gone.
+  ///
+  /// - Parameters:
+  ///   - deleteAfter: How long a file must be gone before its row is deleted; the settings' time when `nil`.
+  ///   - isConfirmed: Whether a person has said that files missing in large numbers are really gone.
+  func scan(
+    _ collection: Collection, deleteAfter: Duration?, isConfirmed: Bool = false, _ report: inout WorkspaceReport
+  ) throws {
+    try watchGit()
+    guard gitWork == nil else { return }
+    let startedAt = now
+    let found: FolderScan
+    do throws(ScanError) {
+      found = try scanner.scan(
+        collection.folder, known: try knownFiles(collection), identity: folderIdentities[collection.folder])
+    } catch {
+      if unscannable.updateValue(error, forKey: collection.folder) != error {
+        report.note(.held, collection.folder, "\(error)")
+      }
+      return
+    }
+    folderIdentities[collection.folder] = found.identity
+    unscannable[collection.folder] = nil
+    takenNames[collection.folder] = nil
+    try loadNames(collection, onDisk: found.names)
+    try reconcile(try pathsToRead(found, collection), collection, &report)
+    guard found.isSteady else {
+      for path in found.absent { lookAgain.insert(PathKey(path)) }
+      return
+    }
+    try settleAbsences(
+      found, startedAt, collection,
+      after: max(deleteAfter ?? settings.deleteAfter, isConfirmed ? .zero : Self.absenceProof),
+      isConfirmed: isConfirmed, &report)
+  }
+
+  /// Lists the folders once more and notes the files that lie there as they were written.
+  ///
+  /// A file that nobody has seen since it was written cannot be missed: only from here on may its absence be a delete.
+  public func seeWrittenFiles() throws {
+    for collection in collections {
+      guard let found = try? scanner.scan(collection.folder, known: [:], identity: folderIdentities[collection.folder])
+      else {
+        continue
+      }
+      let stamps = Dictionary(uniqueKeysWithValues: found.files.map { (PathKey($0.path), $0.status.stamp) })
+      try client.transaction { transaction in
+        let mirror = Mirror(transaction)
+        for presence in try mirror.presences(collection.folder) where !presence.wasSeen && !presence.isMissed {
+          guard let path = presence.path, let stamp = stamps[PathKey(path)], stamp == presence.stamp else { continue }
+          try mirror.setPresent(collection.folder, presence, isSeen: true)
+        }
+      }
+    }
+  }
+
+  private func knownFiles(_ collection: Collection) throws(ScanError) -> [PathKey: KnownFile] {
+    do {
+      return try client.read { try Mirror($0).knownFiles(collection.folder) }
+    } catch {
+      throw .files(.failed(collection.folder, operation: "read what is known of its files: \(error)", errno: 0))
+    }
+  }
+
+  private func pathsToRead(_ found: FolderScan, _ collection: Collection) throws -> [String] {
+    let troubled = try client.read { try Problems($0).paths() }.filter {
+      WorkspacePath.folder(of: $0) == collection.folder
+    }
+    let changed = found.files.filter { $0.change != .unchanged }.map(\.path) + found.notFiles.map(\.path)
+    return distinctPaths(changed + troubled)
+  }
+
+  /// Keeps the names that a new file may not take.
+  func loadNames(_ collection: Collection, onDisk: [String] = []) throws {
+    guard takenNames[collection.folder] == nil else { return }
+    var taken = TakenNames()
+    for name in onDisk { taken.insert(name) }
+    for path in try client.read({ try Mirror($0).paths(collection.folder) }) {
+      taken.insert(WorkspacePath.name(of: path))
+    }
+    takenNames[collection.folder] = taken
+  }
+
+  // MARK: What is gone
+
+  private func settleAbsences(
+    _ found: FolderScan, _ startedAt: WallTime, _ collection: Collection, after: Duration, isConfirmed: Bool,
+    _ report: inout WorkspaceReport
+  ) throws {
+    let present = Dictionary(uniqueKeysWithValues: found.files.map { (PathKey($0.path), $0.status) })
+    let names = Set(found.names)
+    let isFolderDoubtful = !found.isSameFolder && found.absent.count * 2 > present.count + found.absent.count
+    let settled = try client.transaction { transaction in
+      var absences = AbsenceDecision(
+        decision: PathDecision(workspace: parts(for: collection), collection: collection, transaction: transaction),
+        startedAt: startedAt, after: after, isConfirmed: isConfirmed)
+      try absences.decide(present: present, names: names, isFolderDoubtful: isFolderDoubtful)
+      return absences.decision.result
+    }
+    report.add(settled.report)
+    try keep(settled.trash)
+    for path in settled.lookAgain { lookAgain.insert(PathKey(path)) }
+    if !settled.again.isEmpty { try reconcile(settled.again, collection, &report) }
+  }
+
+  /// Lets everything go that waits for a person's word: files missing in large numbers are deleted on the server.
+  public func confirm() throws -> WorkspaceReport {
+    var report = WorkspaceReport()
+    for collection in collections { try scan(collection, deleteAfter: .zero, isConfirmed: true, &report) }
+    return report
+  }
+}
+
+/// Decides which absent files are deletes (DESIGN section 8, "A delete needs its proof").
+struct AbsenceDecision {
+  var decision: PathDecision
+  /// When the listing began.
+  let startedAt: WallTime
+  /// How long a file must have been gone.
+  let after: Duration
+  let isConfirmed: Bool
+
+  /// This many side files gone at once are an accident or git, not a choice.
+  private static let sidesAtOnce = 3
+
+  mutating func decide(present: [PathKey: FileStatus], names: Set<String>, isFolderDoubtful: Bool) throws {
+    let (collection, mirror) = (decision.collection, decision.mirror)
+    var absent: [MirrorEntry] = []
+    for presence in try mirror.presences(collection.folder) {
+      if let path = presence.path, let status = present[PathKey(path)] {
+        try mirror.setPresent(collection.folder, presence, isSeen: presence.stamp == status.stamp)
+      } else if let entry = try mirror.entry(collection.folder, keyText: presence.keyText) {
+        absent.append(entry)
+      }
+    }
+    try decideSides(names)
+    guard !absent.isEmpty else { return }
+    let total = try mirror.count(collection.folder)
+    // A file that cannot be read may be any of those that are missing.
+    let isBlocked = try Problems(decision.transaction).paths().contains { path in
+      guard WorkspacePath.folder(of: path) == collection.folder, present[PathKey(path)] != nil else { return false }
+      return try mirror.entry(path: path) == nil
+    }
+    let waiting = absent.filter { !$0.isHeld }
+    let isAccident = !isConfirmed && (isFolderDoubtful || VanishingBrake.holds(waiting.count, of: total))
+    if isAccident, !waiting.isEmpty {
+      decision.result.report.note(
+        .held, collection.folder,
+        "\(waiting.count) of \(total) files are missing; nothing is deleted until 'tidemark confirm', or they come back"
+      )
+    }
+    for var entry in absent {
+      let since = entry.absentSince ?? startedAt
+      entry.absentSince = since
+      if isAccident { entry.isHeld = true }
+      if !isConfirmed, entry.isHeld || isBlocked || startedAt - since < after {
+        try mirror.save(entry)
+      } else {
+        try settle(entry)
+      }
+    }
+  }
+
+  private mutating func settle(_ entry: MirrorEntry) throws {
+    let collection = decision.collection
+    try decision.mirror.remove(entry)
+    switch try decision.row(entry.base.key) {
+    case .gone, .deletedHere, .unknown: break
+    case .refusedInsert(let refused, _):
+      try decision.transaction.dismissRejectedMutation(refused)
+    case .present:
+      guard entry.wasSeen || isConfirmed else {
+        // Nobody has seen the file since it was written: it is made again rather than its row deleted.
+        try decision.transaction.touchRow(collection.table, entry.base.key)
+        return
+      }
+      try decision.transaction.enqueue(
+        .delete(
+          from: collection.table, key: entry.base.key,
+          base: WriteBase(values: entry.base.values, version: entry.base.version), coalesces: true))
+      decision.result.report.queued += 1
+      decision.result.report.note(.deleted, entry.lastPath)
+      let text = RowFile.render(
+        collection.keyValues(entry.base.key).overlaid(with: entry.base.values), collection.settings)
+      decision.result.trash.append(TrashItem(origin: entry.lastPath, bytes: text, reason: "the file was removed"))
+    }
+  }
+
+  /// Side files that are gone settle their entries, one by one.
+  private mutating func decideSides(_ names: Set<String>) throws {
+    let sides = decision.sides
+    let all = try sides.all(decision.collection.folder)
+    let missing = all.filter { $0.isDurable && !names.contains(WorkspacePath.name(of: $0.path)) }
+    for var side in all where side.absentSince != nil && names.contains(WorkspacePath.name(of: side.path)) {
+      side.absentSince = nil
+      try sides.save(side)
+    }
+    if missing.count >= Self.sidesAtOnce {
+      for var side in missing {
+        side.isDurable = false
+        side.absentSince = nil
+        try sides.save(side)
+        decision.result.again.append(decision.mainPath(of: side))
+      }
+      return
+    }
+    for var side in missing {
+      guard let since = side.absentSince, startedAt - since >= Workspace.absenceProof else {
+        side.absentSince = side.absentSince ?? startedAt
+        try sides.save(side)
+        continue
+      }
+      try decision.settleDroppedSide(side)
+      decision.result.again.append(decision.mainPath(of: side))
+    }
+  }
+}
+
+extension PathDecision {
+  func mainPath(of side: SideFile) -> String {
+    guard case .sideFile(_, let main) = FileNames.kind(of: WorkspacePath.name(of: side.path)) else { return side.path }
+    return WorkspacePath.joined(collection.folder, main)
+  }
+}
+
+/// The paths without repeats, by their bytes.
+func distinctPaths(_ paths: [String]) -> [String] {
+  var seen: Set<PathKey> = []
+  return paths.filter { seen.insert(PathKey($0)).inserted }
+}

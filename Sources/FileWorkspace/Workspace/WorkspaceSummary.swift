@@ -1,0 +1,80 @@
+import LosslessJSON
+import OfflineEngine
+
+/// How much waits in a workspace and for what.
+public struct WorkspaceSummary: Sendable, Hashable {
+  /// One collection.
+  public struct CollectionCounts: Sendable, Hashable {
+    /// The table's name.
+    public var table: String
+    /// The folder's name.
+    public var folder: String
+    /// Files that the mirror knows.
+    public var files: Int
+    /// Rows that the server showed.
+    public var rows: Int
+
+    /// The counts of one collection.
+    public init(table: String, folder: String, files: Int, rows: Int) {
+      self.table = table
+      self.folder = folder
+      self.files = files
+      self.rows = rows
+    }
+  }
+
+  /// The engine's lists.
+  public var counts = MutationCounts()
+  /// Files that cannot be read as their rows, and other troubles of single files.
+  public var problems: [Problem] = []
+  /// What is not even queued because it needs a person: deletes that look like an accident, rows that vanished.
+  public var held = 0
+  /// The collections in the settings' order.
+  public var collections: [CollectionCounts] = []
+
+  /// Whether anything waits for a person.
+  public var needsPerson: Bool { counts.rejected + counts.conflicted + problems.count + held > 0 }
+
+  /// Counts what stands in the state.
+  ///
+  /// - Parameter files: The workspace's files, to see whether a collection's folder is there at all.
+  public init(_ transaction: EngineTransaction, _ settings: WorkspaceSettings, files: any FileSystem) throws {
+    counts = try transaction.counts()
+    problems = try Problems(transaction).all()
+    let mirror = Mirror(transaction)
+    let marker = try files.status(StateFolder.root)
+    for collection in settings.collections {
+      let known = try mirror.count(collection.folder)
+      collections.append(
+        CollectionCounts(
+          table: collection.table, folder: collection.folder, files: known,
+          rows: try transaction.cachedRowCount(collection.table)))
+      held += try transaction.heldVanishedRows(collection.table)
+      if try marker == nil || files.status(collection.folder)?.kind != .folder {
+        held += known
+      } else {
+        held += try mirror.absentEntries(collection.folder).filter(\.isHeld).count
+      }
+    }
+  }
+}
+
+extension Workspace {
+  /// How much waits and for what.
+  public func summary() throws -> WorkspaceSummary {
+    try client.read { try WorkspaceSummary($0, settings, files: files) }
+  }
+}
+
+extension Workspace {
+  /// What keeps single files or everything from going on, a sentence each.
+  public func waits() -> [String] {
+    var waits: [String] = []
+    if let gitWork { waits.append("waiting for git: \(gitWork)") }
+    for (path, marker) in waitingForEditor.sorted(by: { $0.key < $1.key }) {
+      waits.append("\(path): the server's change waits until the editor closes it (\(marker))")
+    }
+    for (folder, error) in unscannable.sorted(by: { $0.key < $1.key }) { waits.append("\(folder): \(error)") }
+    return waits
+  }
+}

@@ -1,0 +1,74 @@
+import Daemon
+import FoundationEssentials
+import LosslessJSON
+import StandInServer
+
+/// `tidemark serve`
+struct ServeCommand: Command {
+  static let description = CommandDescription(
+    name: "serve", summary: "Run a local stand-in for a Supabase project, for trying, developing and testing.",
+    discussion: """
+      It listens on 127.0.0.1 only. Without --data everything is in memory and ends with the process.
+      With --json the first line is one JSON document: {"url","publishable_key","service_key"}.
+      """,
+    options: [
+      .value("--port", "PORT", "The port (default: 54321); 0 picks a free one."),
+      .value("--data", "DIR", "Keep rows, users and keys in DIR."),
+      .value("--schema", "FILE", "The tables, as JSON (default: those of tasks-and-photos)."),
+      .value("--jwt-secret-file", "FILE", "Sign access tokens with the bytes of FILE, at least 32."),
+      .flag("--log", "Print a line a request on standard error."),
+    ])
+
+  private let port: Int
+  private let data: String?
+  private let schema: String?
+  private let secret: String?
+  private let isLogging: Bool
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    port = try arguments.number("--port", in: 0...65_535) ?? 54_321
+    data = arguments.value("--data")
+    schema = arguments.value("--schema")
+    secret = arguments.value("--jwt-secret-file")
+    isLogging = arguments.has("--log")
+  }
+
+  func run(in context: CommandContext) async throws -> ExitStatus {
+    let terminal = context.terminal
+    var configuration = StandInConfiguration(port: port, dataFolder: data)
+    if let schema {
+      do {
+        configuration.schema = try Schema(parsing: String(decoding: Self.bytes(schema), as: UTF8.self))
+      } catch let error as StandInError {
+        throw CommandFailure(message: "\(Terminal.safe(schema)): \(error)")
+      }
+    }
+    if let secret { configuration.jwtSecret = try Self.bytes(secret) }
+    if isLogging { configuration.log = { terminal.note($0) } }
+    let server = try StandInServer(configuration)
+    try server.start()
+    defer { server.stop() }
+    if terminal.isJSON {
+      let json: JSONValue = [
+        "url": .string(server.url), "publishable_key": .string(server.publishableKey),
+        "service_key": .string(server.serviceKey),
+      ]
+      terminal.print(json.serialized())
+    } else {
+      terminal.print("url              \(server.url)")
+      terminal.print("publishable key  \(server.publishableKey)")
+      terminal.print("service key      \(server.serviceKey)")
+      if data == nil { terminal.note("Everything is in memory and ends with this process; --data DIR keeps it.") }
+    }
+    for await _ in StopSignal.received() { break }
+    return .success
+  }
+
+  private static func bytes(_ path: String) throws -> [UInt8] {
+    do {
+      return Array(try Data(contentsOf: URL(filePath: path)))
+    } catch {
+      throw CommandFailure(message: "the file '\(Terminal.safe(path))' cannot be read")
+    }
+  }
+}
