@@ -7,7 +7,7 @@ import Glibc
 struct Main {
   static let commands: [any Command.Type] = [
     InitCommand.self, WatchCommand.self, SyncCommand.self, StatusCommand.self, OfflineCommand.self, OnlineCommand.self,
-    ConfirmCommand.self, ServeCommand.self, VersionCommand.self, HelpCommand.self,
+    ConfirmCommand.self, ServeCommand.self, DemoCommand.self, VersionCommand.self, HelpCommand.self,
   ]
 
   static func main() async {

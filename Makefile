@@ -1,0 +1,54 @@
+# Everything a person needs: make setup, make run, make test, make format, make install.
+PREFIX ?= /usr/local
+PACKAGES = libsqlite3-dev libcurl4-openssl-dev libssl-dev libmicrohttpd-dev libinotifytools0-dev
+SOURCES = Package.swift Sources Tests
+SWIFT ?= swift
+
+.PHONY: help setup run test lint format release install clean
+
+help:
+	@echo "make setup    install the missing Debian packages"
+	@echo "make run      build, and play with a local server and a workspace (Ctrl-C ends it)"
+	@echo "make test     check the format and run every test"
+	@echo "make release  build the program for use: .build/release/tidemark"
+	@echo "make install  put it into $(PREFIX)/bin"
+	@echo "make format   lay out the code as .swift-format says"
+
+# Says what it will do before it does it; does nothing where nothing is missing.
+setup:
+	@command -v $(SWIFT) >/dev/null || { echo "The Swift toolchain (6.3 or newer) is missing: see https://www.swift.org/install"; exit 1; }
+	@missing=""; \
+	for package in $(PACKAGES); do \
+	  dpkg-query -W -f='$${Status}' $$package 2>/dev/null | grep -q '^install ok installed$$' || missing="$$missing $$package"; \
+	done; \
+	if [ -n "$$missing" ]; then \
+	  echo "Installing with apt-get:$$missing"; \
+	  as_root=""; [ "$$(id -u)" = 0 ] || as_root="sudo"; \
+	  $$as_root apt-get update -q && \
+	  $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing; \
+	fi
+
+run: setup
+	@$(SWIFT) build --product tidemark
+	@"$$($(SWIFT) build --show-bin-path)/tidemark" demo
+
+# The end-to-end tests run the program that this builds.
+test: setup lint
+	$(SWIFT) build --build-tests
+	TIDEMARK="$$($(SWIFT) build --show-bin-path)/tidemark" $(SWIFT) test --skip-build
+
+lint:
+	$(SWIFT) format lint --strict --recursive $(SOURCES)
+
+format:
+	$(SWIFT) format --in-place --recursive $(SOURCES)
+
+# Only the C libraries above are needed where the program runs: Swift's own are inside it.
+release: setup
+	$(SWIFT) build -c release --static-swift-stdlib --product tidemark
+
+install: release
+	install -D -m 755 "$$($(SWIFT) build -c release --static-swift-stdlib --show-bin-path)/tidemark" "$(DESTDIR)$(PREFIX)/bin/tidemark"
+
+clean:
+	rm -rf .build
