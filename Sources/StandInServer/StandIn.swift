@@ -9,6 +9,8 @@ public final class StandIn: Sendable {
   private let configuration: StandInConfiguration
   private let keys: Keys
   private let database: SharedDatabase
+  /// Kept for its lock.
+  private let folder: DataFolder?
   private let rest: RestService
   private let auth: AuthService
   private let faultPlan: Mutex<FaultPlan>
@@ -25,6 +27,7 @@ public final class StandIn: Sendable {
       throw .secret(reason: "it has \(secret.count) bytes, at least \(Keys.jwtSecretBytesMin) are needed")
     }
     self.configuration = configuration
+    self.folder = folder
     let random = configuration.effects.randomBytes
     keys =
       try folder?.keys(jwtSecret: configuration.jwtSecret, randomBytes: random)
@@ -137,7 +140,8 @@ public final class StandIn: Sendable {
     case .rest:
       let token = Gateway.token(of: request, key: key)
       return rest.answer(
-        request, path: String(request.path.dropFirst("/rest/v1".count)), keyRole: role, token: token,
+        Gateway.withoutKeyInQuery(request), path: String(request.path.dropFirst("/rest/v1".count)), keyRole: role,
+        token: token,
         database: database)
     case .auth: return auth.answer(request)
     case .none: return Gateway.refusal(404, "no Route matched with those values")
