@@ -56,7 +56,6 @@ public enum EventLine {
   public static func text(_ event: WorkspaceEvent) -> String {
     let word = event.kind.rawValue
     let padding = String(repeating: " ", count: max(1, 9 - word.count))
-    let detail = event.detail.isEmpty ? "" : "  \(event.detail)"
-    return "\(word)\(padding)\(event.path)\(detail)"
+    return word + padding + [event.path, event.detail].filter { !$0.isEmpty }.joined(separator: "  ")
   }
 }
