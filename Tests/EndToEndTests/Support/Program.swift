@@ -127,7 +127,8 @@ final class Program: Sendable {
       return state.status != nil && state.openStreams == 0 ? .some(nil) : nil
     }
     let said = state.withLock { $0.lines.joined(separator: "\n") + $0.errors }
-    return try #require(found.flatMap(\.self), "no line with \(words) in:\n\(said)", sourceLocation: location)
+    let number: Int? = found ?? nil
+    return try #require(number, "no line with \(words) in:\n\(said)", sourceLocation: location)
   }
 
   /// The first line of its output; empty before there is one.
