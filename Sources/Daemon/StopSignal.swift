@@ -2,10 +2,14 @@ import Glibc
 
 /// SIGINT and SIGTERM as elements of an async sequence, so that the work in hand can be finished.
 public enum StopSignal {
-  /// Where the handler writes and the reading thread waits. A handler may use almost nothing: `write` is allowed.
+  /// Where the handler writes and the reading thread waits.
+  ///
+  /// A handler may use almost nothing: `write` is allowed.
   private nonisolated(unsafe) static var writingEnd: Int32 = -1
 
-  /// One element for each signal that comes from now on. A second signal ends the process at once.
+  /// One element for each signal that comes from now on.
+  ///
+  /// A second signal ends the process at once.
   ///
   /// To be called once, by the command that runs until it is stopped.
   public static func received() -> AsyncStream<Int32> {

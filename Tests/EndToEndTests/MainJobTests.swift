@@ -84,7 +84,10 @@ import Testing
     try await a.sync()
     #expect(try a.row("tasks/x.json")["title"] as? String == "theirs")
     #expect(try await a.run("status").status == 0)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(a.path)/.tidemark/trash").contains { $0.contains("x.mine") })
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: "\(a.path)/.tidemark/trash").contains {
+        $0.contains("x.mine")
+      })
   }
 
   @Test("kill -9 in the middle of a hundred saves loses nothing", arguments: [7, 40, 93])

@@ -46,7 +46,9 @@ final class FileWatch: Sendable {
     continuation = stream.continuation
   }
 
-  /// Watches until `stop`. What changes after `ready` was called is told.
+  /// Watches until `stop`.
+  ///
+  /// What changes after `ready` was called is told.
   func run(ready: @escaping @Sendable () -> Void) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.takeEvents(ready) }

@@ -275,7 +275,8 @@ private struct TablePull {
   {
     try await answer(
       to: .select(
-        table.name, columns: columns, filters: table.conditions + filters, order: order, limit: limit ?? client.configuration.pageRows))
+        table.name, columns: columns, filters: table.conditions + filters, order: order,
+        limit: limit ?? client.configuration.pageRows))
   }
 
   private func answer(to request: TableRequest) async throws(SyncFailure) -> TableAnswer {

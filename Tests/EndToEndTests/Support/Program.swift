@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Synchronization
 import Testing
 
@@ -46,38 +47,87 @@ final class Program: Sendable {
     var waiters: [UUID: CheckedContinuation<Void, Never>] = [:]
   }
 
-  private let process: Process
+  private let processID: pid_t
   private let state = Mutex(State())
 
-  init(_ arguments: [String], input: String? = nil, in folder: String? = nil, environment: [String: String] = [:]) throws {
-    process = Process()
-    process.executableURL = URL(fileURLWithPath: Tidemark.path)
-    process.arguments = arguments
-    process.environment = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8"].merging(environment) { $1 }
-    if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
-    let (output, errors, standardInput) = (Pipe(), Pipe(), Pipe())
-    process.standardOutput = output
-    process.standardError = errors
-    process.standardInput = standardInput
-    output.fileHandleForReading.readabilityHandler = { [self] handle in take(handle) { $0.take($1) } }
-    errors.fileHandleForReading.readabilityHandler = { [self] handle in
-      take(handle) { $0.errors += String(decoding: $1, as: UTF8.self) }
-    }
-    process.terminationHandler = { [self] ended in change { $0.status = ended.terminationStatus } }
-    try process.run()
-    if let input { try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8)) }
-    try standardInput.fileHandleForWriting.close()
+  /// Pipes are made and handed on by one caller at a time: a program started in between would hold them open for ever.
+  ///
+  /// Holds the programs that run; none outlives the tests, whichever of them fail.
+  private static let spawning = Mutex<Set<pid_t>?>(nil)
+
+  private static func endAll() {
+    for processID in spawning.withLock({ $0 ?? [] }) { kill(processID, SIGKILL) }
   }
 
-  private func take(_ handle: FileHandle, _ body: (inout State, Data) -> Void) {
-    let data = handle.availableData
-    change { state in
-      if data.isEmpty {
-        handle.readabilityHandler = nil
-        state.openStreams -= 1
-      } else {
-        body(&state, data)
+  init(_ arguments: [String], input: String? = nil, in folder: String? = nil, environment: [String: String] = [:])
+    throws
+  {
+    let variables = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8"].merging(environment) { $1 }
+    // A shell changes the folder: posix_spawn cannot everywhere.
+    let words = folder.map { ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", $0, Tidemark.path] } ?? [Tidemark.path]
+    let started = try Self.spawning.withLock { running in
+      if running == nil { atexit { Program.endAll() } }
+      let started = try Self.start(words + arguments, variables.map { "\($0)=\($1)" })
+      running = (running ?? []).union([started.processID])
+      return started
+    }
+    processID = started.processID
+    read(started.output) { $0.take($1) }
+    read(started.errors) { $0.errors += String(decoding: $1, as: UTF8.self) }
+    Thread.detachNewThread { [self, processID] in
+      var status: Int32 = 0
+      while waitpid(processID, &status, 0) < 0, errno == EINTR {}
+      Self.spawning.withLock { _ = $0?.remove(processID) }
+      // As a shell tells it: the exit code, or 128 and the signal.
+      change { $0.status = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F) }
+    }
+    let bytes = Array((input ?? "").utf8)
+    write(started.input, bytes, bytes.count)
+    close(started.input)
+  }
+
+  private struct Started {
+    var processID: pid_t
+    var input: Int32
+    var output: Int32
+    var errors: Int32
+  }
+
+  private static func start(_ words: [String], _ variables: [String]) throws -> Started {
+    var pipes: [[Int32]] = []
+    for _ in 0..<3 {
+      var ends: [Int32] = [-1, -1]
+      try #require(pipe(&ends) == 0)
+      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+      pipes.append(ends)
+    }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, pipes[0][0], 0)
+    posix_spawn_file_actions_adddup2(&actions, pipes[1][1], 1)
+    posix_spawn_file_actions_adddup2(&actions, pipes[2][1], 2)
+    var processID: pid_t = 0
+    let arguments = words.map { strdup($0) } + [nil]
+    let environment = variables.map { strdup($0) } + [nil]
+    defer { for text in arguments + environment { free(text) } }
+    let code = posix_spawn(&processID, words[0], &actions, nil, arguments, environment)
+    for end in [pipes[0][0], pipes[1][1], pipes[2][1]] { close(end) }
+    try #require(code == 0, "\(words[0]): \(String(cString: strerror(code)))")
+    return Started(processID: processID, input: pipes[0][1], output: pipes[1][0], errors: pipes[2][0])
+  }
+
+  private func read(_ descriptor: Int32, _ body: @escaping @Sendable (inout State, ArraySlice<UInt8>) -> Void) {
+    Thread.detachNewThread { [self] in
+      var chunk = [UInt8](repeating: 0, count: 65_536)
+      while true {
+        let count = Glibc.read(descriptor, &chunk, chunk.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { break }
+        change { body(&$0, chunk[..<count]) }
       }
+      close(descriptor)
+      change { $0.openStreams -= 1 }
     }
   }
 
@@ -148,7 +198,7 @@ final class Program: Sendable {
     return finished ?? Finished(status: -1, output: "", errors: "not waited for")
   }
 
-  func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+  func signal(_ number: Int32) { kill(processID, number) }
 
   /// Asks it to stop, and waits.
   @discardableResult
@@ -157,11 +207,10 @@ final class Program: Sendable {
     return await finished()
   }
 
-  deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
 }
 
 extension Program.State {
-  fileprivate mutating func take(_ data: Data) {
+  fileprivate mutating func take(_ data: ArraySlice<UInt8>) {
     partial += data
     while let end = partial.firstIndex(of: 10) {
       lines.append(String(decoding: partial[..<end], as: UTF8.self))

@@ -22,7 +22,10 @@ final class Site {
     try Data("correct horse\n".utf8).write(to: URL(fileURLWithPath: "\(path)/password"))
   }
 
-  deinit { try? FileManager.default.removeItem(atPath: path) }
+  deinit {
+    server.signal(SIGKILL)
+    try? FileManager.default.removeItem(atPath: path)
+  }
 
   private static func firstLine(of server: Program) async throws -> [String: Any] {
     try await server.line(with: "publishable_key")
