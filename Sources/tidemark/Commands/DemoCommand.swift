@@ -4,7 +4,7 @@ import FoundationEssentials
 import Glibc
 import StandInServer
 
-/// `tidemark demo`.
+/// The command `tidemark demo`.
 struct DemoCommand: Command {
   static let description = CommandDescription(
     name: "demo", parameters: "[DIR]",
