@@ -27,7 +27,11 @@ extension Workspace {
     unscannable[collection.folder] = nil
     takenNames[collection.folder] = nil
     try loadNames(collection, onDisk: found.names)
-    try reconcile(try pathsToRead(found, collection), collection, &report)
+    let unreadable = found.unreadableNames.map { WorkspacePath.joined(collection.folder, Self.printable($0)) }
+    try reconcile(try pathsToRead(found, collection, besides: unreadable), collection, &report)
+    for path in unreadable {
+      note(problem: "the name is not UTF-8; it is left alone until the file is renamed", at: path, &report)
+    }
     guard found.isSteady else {
       for path in found.absent { lookAgain.insert(PathKey(path)) }
       return
@@ -66,9 +70,14 @@ extension Workspace {
     }
   }
 
-  private func pathsToRead(_ found: FolderScan, _ collection: Collection) throws -> [String] {
+  /// A name with the bytes escaped that are no UTF-8, so that a person can find it.
+  private static func printable(_ name: [UInt8]) -> String {
+    name.map { (0x20..<0x7F).contains($0) ? String(UnicodeScalar($0)) : "\\x" + String($0, radix: 16) }.joined()
+  }
+
+  private func pathsToRead(_ found: FolderScan, _ collection: Collection, besides: [String]) throws -> [String] {
     let troubled = try client.read { try Problems($0).paths() }.filter {
-      WorkspacePath.folder(of: $0) == collection.folder
+      WorkspacePath.folder(of: $0) == collection.folder && !besides.contains($0)
     }
     let changed = found.files.filter { $0.change != .unchanged }.map(\.path) + found.notFiles.map(\.path)
     return distinctPaths(changed + troubled)
