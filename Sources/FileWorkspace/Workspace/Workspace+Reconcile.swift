@@ -38,17 +38,26 @@ extension Workspace {
   private func reconcile(
     batch: [PathReading], _ collection: Collection, _ report: inout WorkspaceReport, again: inout [String]
   ) throws {
-    let decided = try client.transaction { transaction in
-      var decision = PathDecision(workspace: parts(for: collection), collection: collection, transaction: transaction)
-      for reading in batch { try decision.decide(reading) }
-      return decision.result
+    let decided: DecisionResult
+    do {
+      decided = try client.transaction { transaction in
+        var decision = PathDecision(
+          workspace: try parts(for: collection, transaction), collection: collection, transaction: transaction)
+        for reading in batch { try decision.decide(reading) }
+        // Before the commit: a decision that drops a text stands only once the text is safe.
+        try keep(decision.result.trash)
+        return decision.result
+      }
+    } catch let error as FileSystemError {
+      if let first = batch.first { note(problem: "\(error)", at: first.path, &report) }
+      for reading in batch { lookAgain.insert(PathKey(reading.path)) }
+      return
     }
     report.add(decided.report)
     for reading in batch { waitingForEditor[PathKey(reading.path)] = nil }
     for (path, marker) in decided.waiting { waitingForEditor[PathKey(path)] = marker }
     for path in decided.lookAgain { lookAgain.insert(PathKey(path)) }
     for name in decided.namesTaken { takenNames[collection.folder]?.insert(name) }
-    try keep(decided.trash)
     perform(decided.work.filter(\.isSide), &report, again: &again)
     perform(decided.work.filter { !$0.isSide }, &report, again: &again)
     again += decided.again
@@ -76,6 +85,7 @@ extension Workspace {
     let context = WriteContext(text: context)
     switch outcome {
     case .written:
+      clear(problemAt: path, &report)
       report.filesWritten += 1
       if case .side = context {
         report.note(.conflict, path, "your version of \(WorkspacePath.name(of: mainPath(of: path)))")
@@ -97,6 +107,11 @@ extension Workspace {
     case .failed(let error), .unsettled(let error):
       note(problem: "\(error)", at: path, &report)
     }
+  }
+
+  private func clear(problemAt path: String, _ report: inout WorkspaceReport) {
+    let wasThere = try? client.transaction { try Problems($0).clear(path) }
+    if wasThere == true { report.note(.solved, path, "could be written") }
   }
 
   func note(problem message: String, at path: String, _ report: inout WorkspaceReport) {
@@ -127,8 +142,8 @@ extension Workspace {
         var paths: [String] = []
         for keyText in try transaction.changedKeys(collection.table, limit: Self.batchCount + seen.count)
         where !seen.contains(keyText) {
-          seen.insert(keyText)
           guard paths.count < Self.batchCount else { break }
+          seen.insert(keyText)
           if let entry = try mirror.entry(collection.folder, keyText: keyText) {
             if let path = entry.path { paths.append(path) }
           } else if let path = try pathForNewFile(keyText, collection, transaction) {
@@ -163,8 +178,10 @@ extension Workspace {
       let name = FileNames.fileName(title: collection.title(values), id: keyText) { taken.contains(folded: $0) }
       path = WorkspacePath.joined(collection.folder, name)
     }
-    taken.insert(WorkspacePath.name(of: path))
-    takenNames[collection.folder] = taken
+    if row != nil {
+      taken.insert(WorkspacePath.name(of: path))
+      takenNames[collection.folder] = taken
+    }
     newFileKeys[PathKey(path)] = key
     return path
   }
