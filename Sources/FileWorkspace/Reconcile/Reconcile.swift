@@ -107,8 +107,8 @@ private func knownFile(_ base: FileBase, _ file: FileRow, _ input: ReconcileInpu
   case .unknown:
     // The row never came to be: its insert was dropped. The file stays; the next edit offers it again.
     return columns.isEmpty ? [] : [.insert(values: base.values.overlaid(with: file.values), key: base.key)]
-  case .refusedInsert(let entry, let values):
-    return columns.isEmpty ? [] : [.retryInsert(entry: entry, values: values.overlaid(with: columns))]
+  case .refusedInsert(let entry, _):
+    return columns.isEmpty ? [] : [.retryInsert(entry: entry, values: base.values.overlaid(with: file.values))]
   case .present(let values, let version):
     // What a row does not say yet, such as a column that only the server sets, stays as the file has it.
     let edited = base.values.overlaid(with: values).overlaid(with: columns)

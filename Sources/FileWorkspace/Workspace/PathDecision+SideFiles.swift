@@ -91,7 +91,10 @@ extension PathDecision {
     _ key: RowKey
   ) throws {
     let path = existing?.path ?? sidePath(kind, of: reading.path)
-    let onDisk = readSide(path)
+    let found = readSide(path)
+    // Another file that a person put there is in the way, and stays.
+    let isOurs = existing.map { $0.isDurable || $0.identity == found?.status.identity } ?? false
+    let onDisk = isOurs ? found : nil
     if let existing, let onDisk, existing.entries == wanted.map(\.id), onDisk.hash == ContentHash(of: existing.text) {
       try sides.setDurable(path, onDisk.status)
       return
@@ -113,7 +116,7 @@ extension PathDecision {
     result.work.append(
       FileWork(
         item: WriteBackItem(
-          path: path, expected: existing == nil ? .absent : onDisk.map { .content($0.hash) } ?? .absent,
+          path: path, expected: onDisk.map { .content($0.hash) } ?? .absent,
           change: .write(text), context: WriteContext.side(path: path).text), isSide: true))
     if let latest = wanted.last {
       result.report.note(kind == .refused ? .refused : .conflict, reading.path, latest.message)
@@ -188,7 +191,13 @@ extension PathDecision {
       let conflicts = try transaction.conflictedMutations(collection.table, key).filter { side.entries.contains($0.id) }
       for older in conflicts.dropLast() { try transaction.dismissConflictedMutation(older.id) }
       if let newest = conflicts.last {
-        if newest.server == nil {
+        let isBack = try transaction.row(collection.table, key).values != nil
+        if newest.server == nil, isBack, !columns.isEmpty {
+          try transaction.dismissConflictedMutation(newest.id)
+          let seen = JSONObject(side.base.members.filter { columns[$0.name] != nil })
+          try transaction.enqueue(
+            .update(collection.table, key: key, values: columns, base: WriteBase(values: seen, version: nil)))
+        } else if newest.server == nil, !isBack {
           try transaction.dismissConflictedMutation(newest.id)
           known = side.base.overlaid(with: file.values)
           try transaction.enqueue(

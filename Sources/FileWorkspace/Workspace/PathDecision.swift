@@ -26,6 +26,7 @@ struct DecisionResult: Sendable {
   /// Files whose rewriting waits for an editor.
   var waiting: [(path: String, marker: String)] = []
   var namesTaken: [String] = []
+  var namesFreed: [String] = []
 }
 
 /// Decides about paths of one collection within one transaction, and records the decisions.
@@ -80,6 +81,7 @@ struct PathDecision {
       if case .moveFrom(let path)? = steps.first {
         guard var moved = try owner(of: reading, besides: current) else { break }
         result.report.note(.moved, reading.path, "from \(path)")
+        if let old = moved.path { result.namesFreed.append(WorkspacePath.name(of: old)) }
         moved.path = reading.path
         moved.lastPath = reading.path
         moved.absentSince = nil
@@ -251,7 +253,9 @@ struct PathDecision {
       case .retryInsert(let refused, let values): try retryInsert(refused, values, reading, &entry)
       case .recordBase(let base): try record(base, reading, &entry)
       case .holdDifference(let key, let columns): try holdDifference(key, columns, reading, &entry)
-      case .forget: if let gone = entry { try mirror.remove(gone) }
+      case .forget:
+        if let gone = entry { try mirror.remove(gone) }
+        result.namesFreed.append(WorkspacePath.name(of: reading.path))
       case .writeFile(let values, let version):
         waitsForSides = try planSides(reading, entry)
         guard waitsForSides == false else { break }
@@ -269,6 +273,7 @@ struct PathDecision {
       }
       if hasProblem { return }
     }
+    if case .row = reading.file, let known = entry { try remember(reading, known) }
     let waits = try waitsForSides ?? planSides(reading, entry)
     // Whether a file that is to be written has a problem, its writing will tell.
     if !isFileWritten { try clearProblem(reading.path) }
@@ -280,7 +285,6 @@ struct PathDecision {
       }
       return
     }
-    if case .row = reading.file { try remember(reading, known) }
     if steps.contains(where: { if case .update = $0 { true } else { false } }) {
       result.again.append(reading.path)  // The queued edit is part of the row now; others' changes may be, too.
     } else if known.keyDueAt.map({ $0 <= workspace.now }) ?? false {

@@ -57,6 +57,7 @@ extension Workspace {
     for reading in batch { waitingForEditor[PathKey(reading.path)] = nil }
     for (path, marker) in decided.waiting { waitingForEditor[PathKey(path)] = marker }
     for path in decided.lookAgain { lookAgain.insert(PathKey(path)) }
+    for name in decided.namesFreed { takenNames[collection.folder]?.remove(name) }
     for name in decided.namesTaken { takenNames[collection.folder]?.insert(name) }
     perform(decided.work.filter(\.isSide), &report, again: &again)
     perform(decided.work.filter { !$0.isSide }, &report, again: &again)
@@ -94,6 +95,7 @@ extension Workspace {
       }
     case .removed:
       report.filesRemoved += 1
+      takenNames[WorkspacePath.folder(of: path)]?.remove(WorkspacePath.name(of: path))
       if case .settledSide = context {
         report.note(.settled, path, "closed; its text is in the trash")
       } else {
@@ -168,7 +170,13 @@ extension Workspace {
     let row = try transaction.row(collection.table, key).values
     // A row that is gone may still have something for a person to settle, which stands beside its file's place.
     let waiting = try transaction.conflictedMutations(collection.table, key).last?.write
-    guard let values = row ?? waiting?.values else { return nil }
+    guard let values = row ?? waiting?.values else {
+      // Nothing waits any more: a side file that still stands is to be closed.
+      guard let side = try SideFiles(transaction).of(collection.folder, key).first else { return nil }
+      let path = mainPath(of: side.path)
+      newFileKeys[PathKey(path)] = key
+      return path
+    }
     let former = try Mirror(transaction).formerPath(collection.folder, key)
     var taken = takenNames[collection.folder] ?? TakenNames()
     let path: String
@@ -201,6 +209,8 @@ struct TakenNames: Sendable {
   private var folded: Set<String> = []
 
   mutating func insert(_ name: String) { folded.insert(FileNames.folded(name)) }
+
+  mutating func remove(_ name: String) { folded.remove(FileNames.folded(name)) }
 
   func contains(folded name: String) -> Bool { folded.contains(name) }
 }

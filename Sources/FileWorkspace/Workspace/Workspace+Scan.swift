@@ -116,6 +116,7 @@ extension Workspace {
     }
     hasGitWorked = false
     report.add(settled.report)
+    for name in settled.namesFreed { takenNames[collection.folder]?.remove(name) }
     for path in settled.lookAgain { lookAgain.insert(PathKey(path)) }
     if !settled.again.isEmpty { try reconcile(settled.again, collection, &report) }
   }
@@ -187,6 +188,7 @@ struct AbsenceDecision {
   private mutating func settle(_ entry: MirrorEntry) throws {
     let collection = decision.collection
     try decision.mirror.remove(entry)
+    if let path = entry.path { decision.result.namesFreed.append(WorkspacePath.name(of: path)) }
     switch try decision.row(entry.base.key) {
     case .gone, .deletedHere, .unknown: break
     case .refusedInsert(let refused, _):

@@ -156,6 +156,10 @@ final class Replica {
     return (replay, nil)
   }
 
+  func advance(_ duration: Duration) { clock.advance(duration) }
+
+  func advance(to time: WallTime) { clock.advance(max(.zero, time - clock.now())) }
+
   // MARK: What a person does
 
   func write(_ name: String, _ text: String) throws { try files.person.save("tasks/\(name)", Array(text.utf8)) }
