@@ -144,6 +144,8 @@ struct AbsenceDecision {
 
   /// This many side files gone at once are an accident or git, not a choice.
   private static let sidesAtOnce = 3
+  /// Files that go within this time go together.
+  private static let accidentSpan = Duration.seconds(10)
 
   mutating func decide(present: [PathKey: FileStatus], names: Set<String>, isFolderDoubtful: Bool) throws {
     let (collection, mirror) = (decision.collection, decision.mirror)
@@ -166,7 +168,9 @@ struct AbsenceDecision {
       return try mirror.entry(path: path.text) == nil
     }
     let waiting = absent.filter { !$0.isHeld }
-    let isAccident = !isConfirmed && (isFolderDoubtful || VanishingBrake.holds(waiting.count, of: total))
+    // One that follows others into a hold belongs to the same accident.
+    let together = absent.filter { !$0.isHeld || startedAt - ($0.absentSince ?? startedAt) < Self.accidentSpan }
+    let isAccident = !isConfirmed && (isFolderDoubtful || VanishingBrake.holds(together.count, of: total))
     if isAccident, !waiting.isEmpty {
       decision.result.report.note(
         .held, collection.folder,

@@ -95,7 +95,8 @@ struct ConflictFileTests {
     }
   }
 
-  @Test("mine laid over theirs keeps mine, and turns back no column that was not touched", arguments: LayingOver.allCases)
+  @Test(
+    "mine laid over theirs keeps mine, and turns back no column that was not touched", arguments: LayingOver.allCases)
   func keepMine(how: LayingOver) async throws {
     let (world, one, other) = try await conflict(theirs: ["title": "Theirs", "notes": "three"])
     #expect(one.json("milk.json")?["notes"] == "three")

@@ -29,7 +29,9 @@ struct RefusedFileTests {
     #expect(try await one.sync().isQuiet)
   }
 
-  @Test("fixed and renamed over the file it is tried again, and the server's answer leaves the file", arguments: [true, false])
+  @Test(
+    "fixed and renamed over the file it is tried again, and the server's answer leaves the file",
+    arguments: [true, false])
   func fixed(isSavedInPlace: Bool) async throws {
     let (world, one) = try await refusedUpdate()
     world.update(key(1), ["notes": "three"])
