@@ -1,4 +1,5 @@
 import LosslessJSON
+import SupabaseAPI
 
 /// What the engine knows about one table of the server.
 public struct TableDescription: Sendable, Hashable {
@@ -14,17 +15,20 @@ public struct TableDescription: Sendable, Hashable {
   ///
   /// Key, version and cursor are read whether or not they are named here.
   public var columns: [String]
+  /// Conditions that rows must meet to be pulled; a row that meets them no more counts as gone.
+  public var conditions: [Filter]
 
   /// A description with the usual key `id`.
   public init(
     name: String, keyColumns: [String] = ["id"], versionColumn: String? = nil, cursorColumn: String? = nil,
-    columns: [String]
+    columns: [String], conditions: [Filter] = []
   ) {
     self.name = name
     self.keyColumns = keyColumns
     self.versionColumn = versionColumn
     self.cursorColumn = cursorColumn
     self.columns = columns
+    self.conditions = conditions
   }
 
   /// The columns of a whole read, without repeats: key, version, cursor, then the rest.

@@ -11,7 +11,7 @@ final class DataFolder: Sendable {
   /// Makes the folder if need be and takes its lock.
   init(_ path: String) throws(StandInError) {
     self.path = path
-    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .dataFolder(path: path, reason: Self.lastError()) }
+    guard Self.make(path) else { throw .dataFolder(path: path, reason: Self.lastError()) }
     lock = open("\(path)/stand-in.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard lock >= 0 else { throw .dataFolder(path: path, reason: Self.lastError()) }
     // The kernel lets go of it when the process ends, however it ends.
@@ -26,6 +26,13 @@ final class DataFolder: Sendable {
   }
 
   deinit { close(lock) }
+
+  /// Makes a folder with those above it, readable for nobody else.
+  private static func make(_ path: String) -> Bool {
+    if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
+    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return false }
+    return make(String(path[..<slash])) && mkdir(path, 0o700) == 0
+  }
 
   /// The database's file.
   var databasePath: String { "\(path)/stand-in.sqlite" }

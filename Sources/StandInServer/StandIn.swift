@@ -9,6 +9,8 @@ public final class StandIn: Sendable {
   private let configuration: StandInConfiguration
   private let keys: Keys
   private let database: SharedDatabase
+  /// Kept for its lock.
+  private let folder: DataFolder?
   private let rest: RestService
   private let auth: AuthService
   private let faultPlan: Mutex<FaultPlan>
@@ -25,6 +27,7 @@ public final class StandIn: Sendable {
       throw .secret(reason: "it has \(secret.count) bytes, at least \(Keys.jwtSecretBytesMin) are needed")
     }
     self.configuration = configuration
+    self.folder = folder
     let random = configuration.effects.randomBytes
     keys =
       try folder?.keys(jwtSecret: configuration.jwtSecret, randomBytes: random)
@@ -80,15 +83,14 @@ public final class StandIn: Sendable {
 
   /// Answers one request.
   public func answer(_ request: StandInRequest) -> StandInAnswer {
-    let start = LiveClock.monotonicNanoseconds()
+    let start = configuration.effects.now()
     var answer = route(request)
-    answer.fields.append(
-      ("Date", HTTPDate.text(unixSeconds: configuration.effects.now() / 1_000_000)))
+    let end = configuration.effects.now()
+    answer.fields.append(("Date", HTTPDate.text(unixSeconds: end / 1_000_000)))
     let status = answer.delivery == .dropped ? 0 : answer.status
     requestLog.withLock { $0.add(request, status: status) }
     if let log = configuration.log {
-      let microseconds = (LiveClock.monotonicNanoseconds() - start) / 1_000
-      log("\(request.method) \(request.path) \(status == 0 ? "dropped" : String(status)) \(microseconds) µs")
+      log("\(request.method) \(request.path) \(status == 0 ? "dropped" : String(status)) \(end - start) µs")
     }
     return answer
   }
@@ -137,7 +139,8 @@ public final class StandIn: Sendable {
     case .rest:
       let token = Gateway.token(of: request, key: key)
       return rest.answer(
-        request, path: String(request.path.dropFirst("/rest/v1".count)), keyRole: role, token: token,
+        Gateway.withoutKeyInQuery(request), path: String(request.path.dropFirst("/rest/v1".count)), keyRole: role,
+        token: token,
         database: database)
     case .auth: return auth.answer(request)
     case .none: return Gateway.refusal(404, "no Route matched with those values")

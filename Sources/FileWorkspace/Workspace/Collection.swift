@@ -1,5 +1,6 @@
 import LosslessJSON
 import OfflineEngine
+import SupabaseAPI
 
 /// A table mirrored into a folder: its settings, and its files' values told apart from its rows'.
 struct Collection: Sendable, Hashable {
@@ -12,7 +13,7 @@ struct Collection: Sendable, Hashable {
   var description: TableDescription {
     TableDescription(
       name: settings.table, keyColumns: settings.key, versionColumn: settings.version, cursorColumn: settings.cursor,
-      columns: settings.columns.map(\.name))
+      columns: settings.columns.map(\.name), conditions: settings.conditions.map(\.filter))
   }
 
   /// The columns of a row that its file shows, without the key.
@@ -51,5 +52,22 @@ struct Collection: Sendable, Hashable {
   /// The columns among `columns` that a person may not change.
   func readOnly(_ columns: JSONObject) -> [String] {
     columns.names.filter { settings.column($0)?.isReadOnly ?? false }
+  }
+}
+
+extension RowCondition {
+  /// The condition as PostgREST takes it: nothing but `is` matches null.
+  var filter: Filter {
+    switch (comparison, value) {
+    case (.eq, .null): .is(column, .null)
+    case (.neq, .null): .not(column, .identity(.null))
+    case (.eq, _): .eq(column, value)
+    case (.neq, _): .neq(column, value)
+    case (.lt, _): .lt(column, value)
+    case (.lte, _): .lte(column, value)
+    case (.gt, _): .gt(column, value)
+    case (.gte, _): .gte(column, value)
+    case (.in, _): .in(column, value.arrayValue ?? [value])
+    }
   }
 }

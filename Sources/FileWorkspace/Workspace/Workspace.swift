@@ -129,8 +129,12 @@ public actor Workspace {
     var report = WorkspaceReport()
     var listings: Set<String> = []
     var byFolder: [String: [String]] = [:]
+    var hasLateTexts = false
     for path in paths {
-      guard let collection = collection(of: path) else { continue }
+      guard let collection = collection(of: path) else {
+        hasLateTexts = hasLateTexts || WorkspacePath.folder(of: path) == StateFolder.replaced
+        continue
+      }
       switch FileNames.kind(of: WorkspacePath.name(of: path)) {
       case .row, .sideFile:
         if try files.status(path) == nil { listings.insert(collection.folder) }
@@ -146,6 +150,7 @@ public actor Workspace {
       }
       if listings.contains(collection.folder) { try scan(collection, deleteAfter: nil, &report) }
     }
+    if hasLateTexts { try takeLateTexts(&report) }
     return report
   }
 

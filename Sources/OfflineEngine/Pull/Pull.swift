@@ -123,7 +123,7 @@ private struct TablePull {
   }
 
   private func serverCount() async throws(SyncFailure) -> Int? {
-    try await answer(to: TableRequest.count(table.name)).total
+    try await answer(to: .count(table.name, filters: table.conditions)).total
   }
 
   // MARK: The sweep
@@ -275,7 +275,8 @@ private struct TablePull {
   {
     try await answer(
       to: .select(
-        table.name, columns: columns, filters: filters, order: order, limit: limit ?? client.configuration.pageRows))
+        table.name, columns: columns, filters: table.conditions + filters, order: order,
+        limit: limit ?? client.configuration.pageRows))
   }
 
   private func answer(to request: TableRequest) async throws(SyncFailure) -> TableAnswer {

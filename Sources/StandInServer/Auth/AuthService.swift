@@ -234,7 +234,7 @@ struct AuthService: Sendable {
       throw AuthError.badToken
     }
     do {
-      try token.checkTimes(now: now.microseconds / 1_000_000, leeway: 0)
+      try token.checkTimes(now: now.microseconds / 1_000_000, by: .auth)
     } catch {
       throw error == .expired ? AuthError.expired : AuthError.badToken
     }
@@ -286,7 +286,8 @@ struct AuthService: Sendable {
           try sessions.end(.others, of: user.id, session: session, in: database)
         }
         for (name, value) in body["data"]?.objectValue ?? [:] {
-          user.metadata[name] = value.isNull ? nil : value
+          // A plain nil would be JSON's null, which is a value.
+          user.metadata[name] = value.isNull ? Optional<JSONValue>.none : value
         }
         user.updatedAt = now
         try user.save(in: database)

@@ -21,13 +21,18 @@ enum Base64URL {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes of `text`, or `nil` when it is not exactly such text: a stray bit is refused too, so that one token has
-  /// one spelling.
-  static func decode(_ text: some StringProtocol) -> [UInt8]? {
+  /// The bytes of `text`, or `nil` when it is not exactly such text.
+  ///
+  /// A stray bit is refused too, so that one token has one spelling.
+  static func decode(_ text: some StringProtocol) -> [UInt8]? { decode(Array(text.utf8)[...]) }
+
+  /// The bytes of a text that is there as bytes.
+  static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count * 3 / 4)
     var buffer: UInt32 = 0
     var bits = 0
-    for byte in text.utf8 {
+    for byte in text {
       guard let value = value(of: byte) else { return nil }
       buffer = buffer << 6 | value
       bits += 6

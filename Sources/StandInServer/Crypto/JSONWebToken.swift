@@ -28,7 +28,9 @@ struct JSONWebToken {
 
   /// Checks form, algorithm and signature; says nothing about the claims.
   init(_ text: String, secret: [UInt8]) throws(Fault) {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    // Bytes, not characters: this runs for every request.
+    let bytes = Array(text.utf8)
+    let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3 else { throw .parts(parts.count) }
     guard let header = Self.object(parts[0]) else { throw .undecodable }
     // The algorithm is ours to choose: a token that names another one is not asked what it would prefer.
@@ -37,7 +39,7 @@ struct JSONWebToken {
     case "none": throw .unsecured
     default: throw .algorithm
     }
-    let expected = Crypto.hmacSHA256(key: secret, message: Array("\(parts[0]).\(parts[1])".utf8))
+    let expected = Crypto.hmacSHA256(key: secret, message: Array(bytes[..<parts[1].endIndex]))
     guard let given = Base64URL.decode(parts[2]), Crypto.isEqualInConstantTime(given, expected) else {
       throw .signature
     }
@@ -45,7 +47,7 @@ struct JSONWebToken {
     self.claims = claims
   }
 
-  private static func object(_ part: Substring) -> JSONObject? {
+  private static func object(_ part: ArraySlice<UInt8>) -> JSONObject? {
     guard let bytes = Base64URL.decode(part) else { return nil }
     return try? JSONValue(parsing: bytes).objectValue
   }
@@ -64,13 +66,24 @@ enum ClaimFault: Error, Equatable {
 }
 
 extension JSONWebToken {
+  /// How exactly a service takes the times.
+  enum ClockRule {
+    /// Clocks may differ by 30 seconds, and the second of `exp` is still good.
+    case postgREST
+    /// No second is given; a token is over in the second of `exp`.
+    case auth
+  }
+
   /// Checks the times among the claims.
   ///
   /// - Parameters:
   ///   - seconds: The server's time, Unix seconds.
-  ///   - leeway: How far a clock may be off, in seconds: 30 at REST, 0 at Auth.
-  func checkTimes(now seconds: Int64, leeway: Int64) throws(ClaimFault) {
-    if let expiry = try time("exp"), seconds - leeway > expiry { throw .expired }
+  ///   - rule: How exactly.
+  func checkTimes(now seconds: Int64, by rule: ClockRule) throws(ClaimFault) {
+    let leeway: Int64 = rule == .postgREST ? 30 : 0
+    if let expiry = try time("exp"), seconds - leeway > expiry || (rule == .auth && seconds == expiry) {
+      throw .expired
+    }
     if let start = try time("nbf"), seconds + leeway < start { throw .notYetValid }
     if let issued = try time("iat"), seconds + leeway < issued { throw .issuedInFuture }
   }

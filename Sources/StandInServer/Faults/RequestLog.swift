@@ -34,7 +34,7 @@ struct RequestLog {
   func last(_ limit: Int) -> [StandInRecord] { Array(records.suffix(min(limit, Self.recordCountMax))) }
 
   private static func withoutKey(_ query: String) -> String {
-    guard query.contains("apikey") else { return query }
+    guard Gateway.hasKeyInQuery(query) else { return query }
     return query.split(separator: "&", omittingEmptySubsequences: false)
       .map { $0.hasPrefix("apikey=") ? "apikey=-" : String($0) }.joined(separator: "&")
   }

@@ -17,7 +17,9 @@ enum Gateway {
 
   /// Whether the one `Host` field names this machine itself.
   static func isLoopback(_ hosts: [String]) -> Bool {
-    guard hosts.count == 1, let host = hosts.first else { return false }
+    // Only programs speak HTTP/1.0 without one; a browser always says where it thinks it is.
+    guard let host = hosts.first else { return true }
+    guard hosts.count == 1 else { return false }
     var name = Substring(host)
     if name.hasPrefix("[") {
       guard let end = name.firstIndex(of: "]") else { return false }
@@ -40,8 +42,20 @@ enum Gateway {
   /// The project's key that a request carries, in the field or in the query.
   static func key(of request: StandInRequest) -> String? {
     if let key = request.field("apikey"), !key.isEmpty { return key }
-    guard request.query.contains("apikey") else { return nil }
     return QueryText.parameters(request.query).first { $0.name == "apikey" }?.value
+  }
+
+  /// The request as the service gets it: a key in the query is the gateway's and would be taken for a filter.
+  static func withoutKeyInQuery(_ request: StandInRequest) -> StandInRequest {
+    guard request.query.utf8.count >= 7, hasKeyInQuery(request.query) else { return request }
+    var stripped = request
+    stripped.query = request.query.split(separator: "&").filter { !$0.hasPrefix("apikey=") }.joined(separator: "&")
+    return stripped
+  }
+
+  /// Whether a query holds a key.
+  static func hasKeyInQuery(_ query: String) -> Bool {
+    query.utf8.split(separator: UInt8(ascii: "&")).contains { $0.starts(with: "apikey=".utf8) }
   }
 
   /// The token that the service judges.

@@ -47,8 +47,7 @@ struct RestService: Sendable {
       let parsed = try JSONWebToken(token, secret: jwtSecret)
       claims = parsed.claims
       do {
-        // PostgREST lets clocks differ by 30 seconds.
-        try parsed.checkTimes(now: now.microseconds / 1_000_000, leeway: 30)
+        try parsed.checkTimes(now: now.microseconds / 1_000_000, by: .postgREST)
       } catch {
         throw Self.refusal(error)
       }

@@ -157,25 +157,23 @@ struct RestTask: Sendable {
       throw RestError(400, "PGRST114", "limit/offset querystring parameters are not allowed for PUT")
     }
     try checkColumns(payload.columns)
-    guard let row = payload.rows.first, payload.rows.count == 1, let key = table.keys.first, !table.primaryKey.isEmpty,
-      Set(payload.columns) == Set(table.columns.map(\.name))
-    else {
-      throw RestError(
-        400, "PGRST105", "Filters must include all and only primary key columns with 'eq' operators")
-    }
     var named: [String: String] = [:]
     for node in query.filters {
       guard case .condition(let field, false, .compare(.eq, nil, let text)) = node, field.path.isEmpty else { continue }
       named[field.column] = text
     }
-    guard named.count == query.filters.count, Set(named.keys) == Set(table.primaryKey) else {
+    guard named.count == query.filters.count, Set(named.keys) == Set(table.primaryKey), let key = table.keys.first,
+      !table.primaryKey.isEmpty
+    else {
       throw RestError(
         405, "PGRST105", "Filters must include all and only primary key columns with 'eq' operators")
     }
     for name in table.primaryKey {
       let column = try builder.column(name)
       let wanted = try column.type.stored(named[name] ?? "", now: now)
-      guard let value = row[name], try column.type.stored(value, now: now) == wanted else {
+      guard payload.rows.count == 1, let value = payload.rows[0][name],
+        try column.type.stored(value, now: now) == wanted
+      else {
         throw RestError(400, "PGRST115", "Payload values do not match URL in primary key column(s)")
       }
     }

@@ -137,6 +137,11 @@ extension Check {
       let core = trimmingSpaces(text)
       if notBlank, core.isEmpty { return false }
       if let maxLength, (trimmed ? core : text).unicodeScalars.count > maxLength { return false }
+      // Numbers of the type numeric are kept as text.
+      if let number = minimum == nil && maximum == nil ? nil : DecimalText(text)?.sortKey {
+        if let minimum, number.lexicographicallyPrecedes(Self.sortKey(minimum)) { return false }
+        if let maximum, Self.sortKey(maximum).lexicographicallyPrecedes(number) { return false }
+      }
       if let oneOf, !oneOf.contains(where: { $0.utf8.elementsEqual(text.utf8) }) { return false }
       return true
     case .integer(let number):
@@ -146,6 +151,8 @@ extension Check {
     case .null, .blob: return true
     }
   }
+
+  private static func sortKey(_ number: Int64) -> [UInt8] { DecimalText(String(number))?.sortKey ?? [] }
 
   /// `btrim`: spaces only, not every blank.
   private func trimmingSpaces(_ text: String) -> String {
