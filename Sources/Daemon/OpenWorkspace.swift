@@ -13,7 +13,7 @@ public final class OpenWorkspace: Sendable {
   public let client: OfflineClient
   /// Its files and mirror.
   public let workspace: Workspace
-  let files: any FileSystem
+  let files: LiveFileSystem
   let environment: EngineEnvironment
   private let lock: WorkspaceLock
 

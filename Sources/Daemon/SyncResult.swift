@@ -52,11 +52,10 @@ public struct SyncResult: Sendable, Equatable {
 
 /// Events as lines of a log.
 public enum EventLine {
-  /// `edited    tasks/a.json  title`
+  /// The kind of event, the file and more about it: `edited   tasks/a.json  title`.
   public static func text(_ event: WorkspaceEvent) -> String {
     let word = event.kind.rawValue
     let padding = String(repeating: " ", count: max(1, 9 - word.count))
-    let detail = event.detail.isEmpty ? "" : "  \(event.detail)"
-    return "\(word)\(padding)\(event.path)\(detail)"
+    return word + padding + [event.path, event.detail].filter { !$0.isEmpty }.joined(separator: "  ")
   }
 }

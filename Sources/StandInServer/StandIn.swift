@@ -83,15 +83,14 @@ public final class StandIn: Sendable {
 
   /// Answers one request.
   public func answer(_ request: StandInRequest) -> StandInAnswer {
-    let start = LiveClock.monotonicNanoseconds()
+    let start = configuration.effects.now()
     var answer = route(request)
-    answer.fields.append(
-      ("Date", HTTPDate.text(unixSeconds: configuration.effects.now() / 1_000_000)))
+    let end = configuration.effects.now()
+    answer.fields.append(("Date", HTTPDate.text(unixSeconds: end / 1_000_000)))
     let status = answer.delivery == .dropped ? 0 : answer.status
     requestLog.withLock { $0.add(request, status: status) }
     if let log = configuration.log {
-      let microseconds = (LiveClock.monotonicNanoseconds() - start) / 1_000
-      log("\(request.method) \(request.path) \(status == 0 ? "dropped" : String(status)) \(microseconds) µs")
+      log("\(request.method) \(request.path) \(status == 0 ? "dropped" : String(status)) \(end - start) µs")
     }
     return answer
   }

@@ -11,7 +11,7 @@ struct Main {
   ]
 
   static func main() async {
-    StopSignal.block()
+    StopSignal.ignoreBrokenPipes()
     let status = await run(Array(CommandLine.arguments.dropFirst()), environment: ProcessInfo.processInfo.environment)
     exit(status.rawValue)
   }

@@ -34,29 +34,30 @@ public final class WatchRun: Sendable {
   ///
   /// - Parameter ready: Called once everything of the time before is queued and the folders are watched.
   public func run(stop: AsyncStream<Int32>, ready: @escaping @Sendable () -> Void) async throws {
-    let watch = try await FileWatch.start(open, log: log)
-    try await book(open.workspace.start())
-    try await book(open.workspace.scan())
-    ready()
+    let watch = FileWatch(open) { [log] in log(EventLine.text($0)) }
+    let watching = Wake()
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await self.files(watch) }
-      group.addTask { try await self.due() }
-      group.addTask { await self.network() }
-      group.addTask { await self.control() }
+      group.addTask { await watch.run { watching.ring() } }
       group.addTask {
         for await _ in stop { break }
         self.finish(watch)
       }
-      // The first loop to end ends all: by a stop, or by a failure that the caller reports.
       defer { finish(watch) }
+      // Watched first, looked at then: what changes in between is told again, and looking twice does no harm.
+      await watching.wait(upTo: nil, clock: open.environment.clock)
+      book(try await open.workspace.start())
+      book(try await open.workspace.scan())
+      ready()
+      group.addTask { try await self.files(watch) }
+      group.addTask { try await self.due() }
+      group.addTask { await self.network() }
+      group.addTask { await self.control() }
+      // The first loop to end ends all: by a stop, or by a failure that the caller is told.
       try await group.next()
       finish(watch)
       let clock = open.environment.clock
-      group.addTask {
-        try? await clock.sleep(for: Self.stopLimit)
-        throw CancellationError()
-      }
-      for _ in 0..<4 { try await group.next() }
+      group.addTask { try? await clock.sleep(for: Self.stopLimit) }
+      for _ in 0..<5 { try await group.next() }
       group.cancelAll()
     }
     try open.remember(open.client.syncStatus)

@@ -16,27 +16,35 @@ public struct PathKey: Sendable, Hashable, Comparable, CustomStringConvertible {
 
   /// Compares the bytes.
   public static func == (left: PathKey, right: PathKey) -> Bool {
-    var (left, right) = (left.text, right.text)
-    return left.withUTF8 { left in
-      right.withUTF8 { right in
-        guard left.count == right.count, let one = left.baseAddress, let other = right.baseAddress else {
-          return left.count == right.count
-        }
-        return memcmp(one, other, left.count) == 0
-      }
-    }
+    left.text.utf8.count == right.text.utf8.count && left.order(to: right) == 0
   }
 
   /// Orders by bytes.
   public static func < (left: PathKey, right: PathKey) -> Bool {
-    left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    let order = left.order(to: right)
+    return order < 0 || (order == 0 && left.text.utf8.count < right.text.utf8.count)
   }
 
   /// Hashes the bytes.
   public func hash(into hasher: inout Hasher) {
-    var text = text
-    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     hasher.combine(0xff as UInt8)
+  }
+
+  /// Which comes first in the bytes that both have.
+  private func order(to other: PathKey) -> Int32 {
+    withBytes { mine in
+      other.withBytes { theirs in
+        guard let one = mine.baseAddress, let other = theirs.baseAddress else { return 0 }
+        return memcmp(one, other, min(mine.count, theirs.count))
+      }
+    }
+  }
+
+  private func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    if let result = text.utf8.withContiguousStorageIfAvailable(body) { return result }
+    var copy = text
+    return copy.withUTF8(body)
   }
 }
 
@@ -103,5 +111,27 @@ public enum WorkspacePath {
       result.append(character)
     }
     return result
+  }
+
+  /// The indices of names in the order of their bytes; for many names several times as fast as sorting keys.
+  static func order(of names: [String]) -> [Int] {
+    // All bytes in one place: comparing two then counts no references.
+    var bytes: [UInt8] = []
+    var starts: [Int] = [0]
+    starts.reserveCapacity(names.count + 1)
+    for name in names {
+      bytes.append(contentsOf: name.utf8)
+      starts.append(bytes.count)
+    }
+    return bytes.withUnsafeBufferPointer { bytes in
+      starts.withUnsafeBufferPointer { starts in
+        names.indices.sorted { one, other in
+          let (mine, theirs) = (starts[one + 1] - starts[one], starts[other + 1] - starts[other])
+          guard let base = bytes.baseAddress else { return false }
+          let order = memcmp(base + starts[one], base + starts[other], min(mine, theirs))
+          return order < 0 || (order == 0 && mine < theirs)
+        }
+      }
+    }
   }
 }

@@ -68,7 +68,7 @@ public struct FolderScan: Sendable {
   public var absent: [String]
   /// Entries that have a row's name and are not regular files, sorted by path.
   public var notFiles: [ScannedFile]
-  /// Every name in the folder, as editors' markers must be found among them; in no order.
+  /// Every name in the folder, as editors' markers must be found among them; sorted.
   public var names: [String]
   /// Names that are not UTF-8.
   public var unreadableNames: [[UInt8]]
@@ -112,7 +112,8 @@ public struct Scanner: Sendable {
     scan.files.reserveCapacity(listing.entries.count)
     scan.names.reserveCapacity(listing.entries.count)
     var seen = 0
-    for entry in listing.entries {
+    for index in WorkspacePath.order(of: listing.entries.map(\.name)) {
+      let entry = listing.entries[index]
       scan.names.append(entry.name)
       guard isRow(entry.name) else { continue }
       let path = WorkspacePath.joined(folder, entry.name)
@@ -128,8 +129,6 @@ public struct Scanner: Sendable {
     // Marker and mount may have gone while the folder was listed.
     try checkMarker()
     if seen < known.count { scan.absent = Self.absent(known, in: scan) }
-    scan.files.sort { PathKey($0.path) < PathKey($1.path) }
-    scan.notFiles.sort { PathKey($0.path) < PathKey($1.path) }
     return scan
   }
 

@@ -127,8 +127,8 @@ extension Workspace {
         var paths: [String] = []
         for keyText in try transaction.changedKeys(collection.table, limit: Self.batchCount + seen.count)
         where !seen.contains(keyText) {
-          seen.insert(keyText)
           guard paths.count < Self.batchCount else { break }
+          seen.insert(keyText)
           if let entry = try mirror.entry(collection.folder, keyText: keyText) {
             if let path = entry.path { paths.append(path) }
           } else if let path = try pathForNewFile(keyText, collection, transaction) {

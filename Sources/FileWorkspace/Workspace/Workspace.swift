@@ -127,8 +127,12 @@ public actor Workspace {
     var report = WorkspaceReport()
     var listings: Set<String> = []
     var byFolder: [String: [String]] = [:]
+    var hasLateTexts = false
     for path in paths {
-      guard let collection = collection(of: path) else { continue }
+      guard let collection = collection(of: path) else {
+        hasLateTexts = hasLateTexts || WorkspacePath.folder(of: path) == StateFolder.replaced
+        continue
+      }
       let name = WorkspacePath.name(of: path)
       guard FileNames.isRowFile(name) else {
         // The end of an editor's marker may let a waiting file be rewritten.
@@ -144,6 +148,7 @@ public actor Workspace {
       }
       if listings.contains(collection.folder) { try scan(collection, deleteAfter: nil, &report) }
     }
+    if hasLateTexts { try takeLateTexts(&report) }
     return report
   }
 

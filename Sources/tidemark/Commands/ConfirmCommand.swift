@@ -1,6 +1,6 @@
 import Daemon
 
-/// `tidemark confirm`
+/// The command `tidemark confirm`.
 struct ConfirmCommand: Command {
   static let description = CommandDescription(
     name: "confirm", summary: "Say that files or rows missing in large numbers are really gone, and sync.",

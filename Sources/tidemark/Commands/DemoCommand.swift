@@ -4,7 +4,7 @@ import FoundationEssentials
 import Glibc
 import StandInServer
 
-/// `tidemark demo`.
+/// The command `tidemark demo`.
 struct DemoCommand: Command {
   static let description = CommandDescription(
     name: "demo", parameters: "[DIR]",
@@ -42,7 +42,8 @@ struct DemoCommand: Command {
     if !WorkspaceFolder(path: path).isWorkspace { try await site.setUp(server, world) }
     let workspace = try OpenWorkspace(WorkspaceFolder(path: path), environment: world.environment)
     let example = Terminal.safe("\(folder)/tasks/buy-oat-milk.json")
-    terminal.print(terminal.bold("A local server runs at \(server.url), and \(Terminal.safe(folder))/ is kept in step with it."))
+    terminal.print(
+      terminal.bold("A local server runs at \(server.url), and \(Terminal.safe(folder))/ is kept in step with it."))
     terminal.print("In another terminal, try:")
     terminal.print("  vim \(example)                     edit a task and save")
     terminal.print("  touch \"\(Terminal.safe(folder))/tasks/Feed the cat.json\"      a new task")
@@ -94,15 +95,20 @@ struct DemoSite {
 
 /// The tasks of the sample workspace.
 enum SampleTasks {
-  /// Copies them from `Workspace/` in the current folder, where that is, or writes them as the program knows them.
+  /// Those of `Workspace/` in the current folder, or as many of the program's own where there is none.
   static func write(into path: String) throws {
     let source = "Workspace/tasks"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: source))?.filter { FileNames.isRowFile($0) } ?? []
     for name in names {
       try Data(contentsOf: URL(filePath: "\(source)/\(name)")).write(to: URL(filePath: "\(path)/tasks/\(name)"))
     }
-    if names.isEmpty {
-      try Data("{\"title\": \"Buy oat milk\"}\n".utf8).write(to: URL(filePath: "\(path)/tasks/buy-oat-milk.json"))
-    }
+    guard names.isEmpty else { return }
+    for (name, text) in builtIn { try Data(text.utf8).write(to: URL(filePath: "\(path)/tasks/\(name)")) }
   }
+
+  private static let builtIn = [
+    ("buy-oat-milk.json", "{\"title\": \"Buy oat milk\"}\n"),
+    ("water-the-plants.json", "{\"title\": \"Water the plants\"}\n"),
+    ("Call the plumber.json", ""),
+  ]
 }

@@ -1,4 +1,4 @@
-/// `tidemark help [COMMAND]`
+/// The command `tidemark help [COMMAND]`.
 struct HelpCommand: Command {
   static let description = CommandDescription(
     name: "help", parameters: "[COMMAND]", summary: "Show what the program does, or one command.", positionalMax: 1)

@@ -5,7 +5,7 @@ import Glibc
 import LosslessJSON
 import SupabaseAPI
 
-/// `tidemark init`
+/// The command `tidemark init`.
 struct InitCommand: Command {
   static let description = CommandDescription(
     name: "init", parameters: "[DIR] --server URL --key KEY",

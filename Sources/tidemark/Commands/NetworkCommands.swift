@@ -1,7 +1,7 @@
 import Daemon
 import OfflineEngine
 
-/// `tidemark offline`
+/// The command `tidemark offline`.
 struct OfflineCommand: Command {
   static let description = CommandDescription(
     name: "offline", summary: "Turn network access off: edits are queued, nothing is sent or fetched.",
@@ -14,7 +14,7 @@ struct OfflineCommand: Command {
   }
 }
 
-/// `tidemark online`
+/// The command `tidemark online`.
 struct OnlineCommand: Command {
   static let description = CommandDescription(
     name: "online", summary: "Turn network access on again; a running watcher syncs at once.")

@@ -3,7 +3,7 @@ import FoundationEssentials
 import LosslessJSON
 import StandInServer
 
-/// `tidemark serve`
+/// The command `tidemark serve`.
 struct ServeCommand: Command {
   static let description = CommandDescription(
     name: "serve", summary: "Run a local stand-in for a Supabase project, for trying, developing and testing.",

@@ -1,7 +1,7 @@
 import Daemon
 import OfflineEngine
 
-/// `tidemark status`
+/// The command `tidemark status`.
 struct StatusCommand: Command {
   static let description = CommandDescription(
     name: "status", summary: "Show whether everything is in step, and what waits.",

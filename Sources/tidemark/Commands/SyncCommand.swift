@@ -3,7 +3,7 @@ import FileWorkspace
 import LosslessJSON
 import OfflineEngine
 
-/// `tidemark sync`
+/// The command `tidemark sync`.
 struct SyncCommand: Command {
   static let description = CommandDescription(
     name: "sync", summary: "Do one whole pass: scan the files, send what waits, fetch what changed, write it back.",

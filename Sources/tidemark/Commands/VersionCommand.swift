@@ -1,6 +1,6 @@
 import SupabaseAPI
 
-/// `tidemark version`
+/// The command `tidemark version`.
 struct VersionCommand: Command {
   static let description = CommandDescription(name: "version", summary: "Print the version.")
 

@@ -1,7 +1,7 @@
 import Daemon
 import LosslessJSON
 
-/// `tidemark watch`
+/// The command `tidemark watch`.
 struct WatchCommand: Command {
   static let description = CommandDescription(
     name: "watch", summary: "Keep the workspace in step until it is stopped.",

@@ -44,7 +44,9 @@ struct DemoTour {
     say("That was the tour. 'tidemark init DIR --server URL --key KEY' makes a workspace of your own project.")
   }
 
-  private func script(_ laptop: WorkspaceFolder, _ phone: WorkspaceFolder, _ server: StandInServer, _ world: World) async throws {
+  private func script(_ laptop: WorkspaceFolder, _ phone: WorkspaceFolder, _ server: StandInServer, _ world: World)
+    async throws
+  {
     let here = "\(laptop.path)/tasks/buy-oat-milk.json"
     let there = "\(phone.path)/tasks/buy-oat-milk.json"
     try await waitUntil("the sample tasks are on the server") { try status(laptop).collections.first?.rows == 3 }
@@ -131,7 +133,8 @@ struct DemoTour {
 
   private func edit(_ path: String, _ member: String, _ value: JSONValue) throws {
     let document = try JSONDocument(parsing: Array(Data(contentsOf: URL(filePath: path))))
-    try Data(document.setting(member, to: value, after: document.members.last?.name).bytes).write(to: URL(filePath: path))
+    try Data(document.setting(member, to: value, after: document.members.last?.name).bytes).write(
+      to: URL(filePath: path))
   }
 
   private func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
@@ -150,7 +153,9 @@ struct DemoTour {
   private static func temporaryFolder(_ environment: [String: String]) throws -> String {
     let template = "\(environment["TMPDIR"] ?? "/tmp")/tidemark-tour-XXXXXX"
     var bytes = Array(template.utf8CString)
-    guard mkdtemp(&bytes) != nil else { throw CommandFailure(message: "no temporary folder can be made in \(template)") }
+    guard mkdtemp(&bytes) != nil else {
+      throw CommandFailure(message: "no temporary folder can be made in \(template)")
+    }
     return String(decoding: bytes.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

@@ -1,0 +1,127 @@
+import Foundation
+import Testing
+
+/// A folder of its own for one test, with a stand-in server that can be killed and started again on its port.
+final class Site {
+  let path: String
+  private(set) var server: Program
+  let url: String
+  let key: String
+  private let port: String
+
+  /// Starts a server whose rows survive it.
+  init() async throws {
+    let base = FileManager.default.temporaryDirectory.appendingPathComponent("tidemark-e2e-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: base, withIntermediateDirectories: true)
+    path = URL(fileURLWithPath: base).resolvingSymlinksInPath().path
+    server = try Program(["serve", "--port", "0", "--data", "\(path)/server", "--json"])
+    let first = try await Self.firstLine(of: server)
+    url = try #require(first["url"] as? String)
+    key = try #require(first["publishable_key"] as? String)
+    port = String(url.split(separator: ":").last ?? "")
+    try Data("correct horse\n".utf8).write(to: URL(fileURLWithPath: "\(path)/password"))
+  }
+
+  deinit {
+    server.signal(SIGKILL)
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  private static func firstLine(of server: Program) async throws -> [String: Any] {
+    try await server.line(with: "publishable_key")
+    return try #require(server.firstLineAsJSON)
+  }
+
+  /// Kills the server as a power cut would.
+  func killServer() async {
+    server.signal(SIGKILL)
+    _ = await server.finished()
+  }
+
+  /// Starts it again with its data, on its port.
+  func startServer() async throws {
+    server = try Program(["serve", "--port", port, "--data", "\(path)/server", "--json"])
+    _ = try await Self.firstLine(of: server)
+  }
+
+  /// Makes a workspace of the site's one user.
+  func workspace(_ name: String, isFirst: Bool) async throws -> Replica {
+    let account = [isFirst ? "--sign-up" : "--sign-in", "me@example.com", "--password-file", "\(path)/password"]
+    let made = try await Tidemark.run(["init", "\(path)/\(name)", "--server", url, "--key", key] + account)
+    #expect(made.status == 0, "\(made.errors)")
+    return Replica(path: "\(path)/\(name)")
+  }
+
+  /// Two workspaces of one user.
+  func replicas() async throws -> (Replica, Replica) {
+    (try await workspace("a", isFirst: true), try await workspace("b", isFirst: false))
+  }
+}
+
+extension Program {
+  var firstLineAsJSON: [String: Any]? {
+    let line = firstLine
+    return try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+  }
+}
+
+/// One workspace of a test.
+struct Replica: Sendable {
+  let path: String
+
+  func run(_ arguments: String...) async throws -> Finished { try await Tidemark.run(["-C", path] + arguments) }
+
+  func watch() async throws -> Program {
+    let program = try Program(["-C", path, "watch"])
+    try await program.line(with: "watching \(path)")
+    return program
+  }
+
+  @discardableResult
+  func sync(expecting status: Int32 = 0, at location: SourceLocation = #_sourceLocation) async throws -> [String: Int] {
+    let done = try await run("sync", "--json")
+    #expect(done.status == status, "\(done.output) \(done.errors)", sourceLocation: location)
+    return try done.json(at: location).compactMapValues { $0 as? Int }
+  }
+
+  func status() async throws -> [String: Any] { try await run("status", "--json").json() }
+
+  func write(_ name: String, _ text: String) throws {
+    try Data(text.utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+  }
+
+  func text(_ name: String) throws -> String { try String(contentsOfFile: "\(path)/\(name)", encoding: .utf8) }
+
+  func row(_ name: String) throws -> [String: Any] {
+    let value = try JSONSerialization.jsonObject(with: Data(text(name).utf8))
+    return try #require(value as? [String: Any])
+  }
+
+  /// Changes members of a file in place, as an editor that keeps the inode does.
+  func edit(_ name: String, _ change: (inout [String: Any]) -> Void) throws {
+    var row = try row(name)
+    change(&row)
+    let data = try JSONSerialization.data(withJSONObject: row, options: [.prettyPrinted, .sortedKeys])
+    let handle = try #require(FileHandle(forWritingAtPath: "\(path)/\(name)"))
+    try handle.truncate(atOffset: 0)
+    try handle.write(contentsOf: data)
+    try handle.close()
+  }
+
+  func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(path)/\(name)") }
+
+  func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: "\(path)/\(name)") }
+
+  func move(_ from: String, to: String) { rename("\(path)/\(from)", "\(path)/\(to)") }
+
+  /// The names in `tasks/`, without hidden ones.
+  func tasks() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "\(path)/tasks").filter { !$0.hasPrefix(".") }.sorted()
+  }
+
+  /// The titles of all tasks, sorted.
+  func titles() throws -> [String] {
+    try tasks().filter { $0.hasSuffix(".json") && !$0.hasSuffix(".mine.json") }
+      .compactMap { try row("tasks/\($0)")["title"] as? String }.sorted()
+  }
+}
