@@ -62,11 +62,17 @@ public struct EngineEnvironment: Sendable {
   public var http: any HTTPExchange
   /// Makes a new random identifier: a version 4 UUID in lower case (RFC 9562).
   public var makeID: @Sendable () -> String
+  /// Where a resolver runs, since a pass must not wait for one that never ends; `nil` for the system's threads.
+  public var executor: (any TaskExecutor)?
 
   /// An environment of the given parts.
-  public init(clock: any EngineClock, http: any HTTPExchange, makeID: @escaping @Sendable () -> String) {
+  public init(
+    clock: any EngineClock, http: any HTTPExchange, makeID: @escaping @Sendable () -> String,
+    executor: (any TaskExecutor)? = nil
+  ) {
     self.clock = clock
     self.http = http
     self.makeID = makeID
+    self.executor = executor
   }
 }
