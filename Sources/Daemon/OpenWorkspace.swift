@@ -15,6 +15,7 @@ public final class OpenWorkspace: Sendable {
   public let workspace: Workspace
   let files: LiveFileSystem
   let environment: EngineEnvironment
+  private let log: EventLog
   private let lock: WorkspaceLock
 
   enum Note {
@@ -23,6 +24,7 @@ public final class OpenWorkspace: Sendable {
     static let network = "network"
     static let lastSyncedAt = "last_synced_at"
     static let lastError = "last_error"
+    static let account = "account"
   }
 
   /// Opens a workspace for changing it.
@@ -35,6 +37,7 @@ public final class OpenWorkspace: Sendable {
     self.environment = environment
     settings = try folder.settings()
     lock = try WorkspaceLock(path: folder.lockPath)
+    log = EventLog(folder)
     let store = try EngineStore(
       path: folder.databasePath, clock: environment.clock, callerMigrations: Workspace.migrations)
     let identity = try WorkspaceIdentity(store, folder, settings)
@@ -78,7 +81,13 @@ public final class OpenWorkspace: Sendable {
     }
   }
 
-  // MARK: Memory of the last sync
+  // MARK: Memory
+
+  /// Keeps what happened in the workspace's log.
+  func record(_ events: [WorkspaceEvent]) {
+    let now = environment.clock.now()
+    log.append(events.map { LogEntry($0, at: now) })
+  }
 
   /// Keeps what `status` shows when no process runs.
   func remember(_ status: SyncStatus) throws {
