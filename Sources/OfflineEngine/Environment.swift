@@ -50,8 +50,15 @@ extension Int64 {
 public protocol EngineClock: Sendable {
   /// The device's time.
   func now() -> WallTime
+  /// The time since some moment of this run, on a clock that never goes back.
+  func elapsed() -> Duration
   /// Returns after `duration`, or throws `CancellationError` when the task is cancelled before.
   func sleep(for duration: Duration) async throws
+}
+
+extension EngineClock {
+  /// The time itself, for a clock that is never set.
+  public func elapsed() -> Duration { .nanoseconds(now().nanoseconds) }
 }
 
 /// Everything outside the process that the engine uses, given at construction.

@@ -13,6 +13,7 @@ extension Workspace {
     try watchGit()
     guard gitWork == nil else { return }
     let startedAt = now
+    listedAt[collection.folder] = startedAt
     let found: FolderScan
     do throws(ScanError) {
       found = try scanner.scan(
