@@ -41,7 +41,7 @@ public final class OpenWorkspace: Sendable {
     let store = try EngineStore(
       path: folder.databasePath, clock: environment.clock, callerMigrations: Workspace.migrations)
     let identity = try WorkspaceIdentity(store, folder, settings)
-    client = try Self.client(store, identity.user, folder, settings, environment)
+    client = try Self.client(store, identity.user, folder.session, settings, environment)
     files = try LiveFileSystem(root: folder.path)
     workspace = Workspace(
       WorkspaceParts(
@@ -50,13 +50,13 @@ public final class OpenWorkspace: Sendable {
     if identity.isNetworkDisabled { client.disableNetwork() }
   }
 
-  private static func client(
-    _ store: EngineStore, _ user: String, _ folder: WorkspaceFolder, _ settings: WorkspaceSettings,
+  static func client(
+    _ store: EngineStore, _ user: String, _ session: any SessionStorage, _ settings: WorkspaceSettings,
     _ environment: EngineEnvironment
   ) throws -> OfflineClient {
     let project = try Project(url: settings.server.url, key: Secret(settings.server.key))
     let sessions = SessionKeeper(
-      user: user, auth: AuthClient(project: project, http: environment.http), storage: folder.session,
+      user: user, auth: AuthClient(project: project, http: environment.http), storage: session,
       clock: environment.clock)
     return OfflineClient(
       store: store, user: user,

@@ -77,9 +77,9 @@ import Testing
     await watch?.stop()
   }
 
-  @Test("logout without a network deletes the tokens; with --everywhere it says what it could not do", arguments: [
-    false, true,
-  ])
+  @Test(
+    "logout without a network deletes the tokens; with --everywhere it says what it could not do",
+    arguments: [false, true])
   func offlineLogout(isWatching: Bool) async throws {
     let site = try await Site()
     let (a, b) = try await site.replicas()

@@ -33,23 +33,23 @@ public enum LoginRules {
     let other = user.email ?? user.id
     if account.isAnonymous == true, !account.isSignedIn {
       throw .signIn(
-        reason: "\(other) is another user than this workspace's, so nothing was changed: one's rows are not the other's. "
-          + accountGone(account))
+        reason: "\(other) is another user than this workspace's, and one's rows are not the other's: nothing was "
+          + "changed. " + accountGone(account))
     }
     throw .signIn(
-      reason: "this workspace belongs to \(account.name), and \(other) is another user: one's rows are not the other's, "
-        + "so nothing was changed. Sign in as its own user, or make another folder a workspace of \(other): "
+      reason: "this workspace belongs to \(account.name), and \(other) is another user, whose rows are others: "
+        + "nothing was changed. Sign in as its own user, or make another folder a workspace of \(other): "
         + "'tidemark init DIR --sign-in \(other)'")
   }
 
   /// What to say when the session of an anonymous account is lost.
   public static func accountGone(_ account: WorkspaceAccount) -> String {
     let unsent = account.pending == 0 ? "" : " and \(account.pending) unsent change\(account.pending == 1 ? "" : "s")"
-    return "this workspace belongs to an anonymous account, which hung on its session alone, and that is lost: nobody can "
-      + "sign in to it again, and its rows on the server cannot be reached from here. Your files\(unsent) are still here, "
-      + "untouched. What can be done: whoever runs the project gives the user \(account.user) an e-mail address and a "
-      + "password, then 'tidemark login --sign-in EMAIL' goes on here; or begin anew: move .tidemark away, take the keys "
-      + "(\"id\") out of the files, and 'tidemark init --sign-up EMAIL' makes new rows of them"
+    return "this workspace belongs to an anonymous account, which hung on its session alone, and that is lost: nobody "
+      + "can sign in to it again, and its rows on the server cannot be reached from here. Your files\(unsent) are still "
+      + "here, untouched. What can be done: whoever runs the project gives the user \(account.user) an e-mail address "
+      + "and a password, then 'tidemark login --sign-in EMAIL' goes on here; or begin anew: move .tidemark away, take "
+      + "the keys (\"id\") out of the files, and 'tidemark init --sign-up EMAIL' makes new rows of them"
   }
 
   /// What to say when somebody would sign out of an account that ends with that.

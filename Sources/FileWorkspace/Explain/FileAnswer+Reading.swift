@@ -152,7 +152,7 @@ extension FileAnswer {
     guard let entry else { return }
     if entry.isHeld {
       waits.append(
-        Wait("the file is missing with many others: its row is deleted after 'tidemark confirm', or the file comes back"))
+        Wait("the file is missing with many others: its row is deleted after 'tidemark confirm'"))
     } else if let since = entry.absentSince {
       let due = since + max(settings.deleteAfter, Workspace.absenceProof)
       waits.append(Wait("the file is missing: its row is deleted unless it comes back", until: due))
@@ -160,7 +160,7 @@ extension FileAnswer {
     if let path = entry.path, PathKey(path) != PathKey(self.path) {
       waits.append(Wait("nothing: the row's file lies at \(path) now"))
     }
-    if let due = entry.keyDueAt { waits.append(Wait("its key is written into the file after a quiet time", until: due)) }
+    keyDueAt = entry.keyDueAt
     if !edited.isEmpty { waits.append(Wait("the next look at the files, which queues the edit")) }
   }
 }

@@ -47,6 +47,8 @@ public struct FileAnswer: Sendable, Hashable {
   public var table: String?
   /// The row's key; `nil` when none is known yet.
   public var key: String?
+  /// When the key is to be written into the file, if it stays quiet until then; `nil` when it stands there.
+  public var keyDueAt: WallTime?
   /// The version that file and row last agreed on.
   public var baseVersion: String?
   /// The version that the server last showed.
@@ -77,7 +79,8 @@ public struct FileAnswer: Sendable, Hashable {
   public var json: JSONObject {
     let text = { (text: String?) in text.map(JSONValue.string) ?? .null }
     return [
-      "path": .string(path), "isRowFile": .bool(isRowFile), "what": .string(what), "table": text(table), "key": text(key),
+      "path": .string(path), "isRowFile": .bool(isRowFile), "what": .string(what), "table": text(table),
+      "key": text(key), "keyDueAt": text(keyDueAt?.text),
       "baseVersion": text(baseVersion), "serverVersion": text(serverVersion), "row": text(row),
       "edited": .array(edited.map(JSONValue.string)),
       "entries": .array(

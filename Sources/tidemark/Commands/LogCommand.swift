@@ -4,7 +4,8 @@ import LosslessJSON
 /// The command `tidemark log`.
 struct LogCommand: Command {
   static let description = CommandDescription(
-    name: "log", parameters: "[PATH]", summary: "Show what happened, oldest first: of everything, or of one file or folder.",
+    name: "log", parameters: "[PATH]",
+    summary: "Show what happened, oldest first: of everything, or of one file or folder.",
     discussion: """
       'watch', 'sync' and the other commands keep it in .tidemark/log, an entry a line, up to 2 MiB; then the older half
       goes. It names files, columns and reasons, and holds no values, tokens or keys.

@@ -56,7 +56,8 @@ struct LoginCommand: Command {
       session = try await auth.signIn(email: email, password: password)
     } catch {
       throw CommandFailure(
-        message: "\(Terminal.safe(email)) could not be signed in at \(settings.server.url): \(error); nothing was changed")
+        message: "\(Terminal.safe(email)) could not be signed in at \(settings.server.url): \(error); nothing was "
+          + "changed")
     }
     do {
       try LoginRules.check(session.user, is: account)

@@ -28,7 +28,9 @@ struct LogoutCommand: Command {
     let result = try await requests.logOut(everywhere: isEverywhere, abandonsAccount: abandonsAccount)
     let terminal = context.terminal
     if terminal.isJSON {
-      terminal.print(["signedIn": false, "wasSignedIn": .bool(result.wasSignedIn), "serverTold": .bool(result.serverTold)])
+      terminal.print([
+        "signedIn": false, "wasSignedIn": .bool(result.wasSignedIn), "serverTold": .bool(result.serverTold),
+      ])
     } else if result.wasSignedIn {
       terminal.print("signed out; files and queued edits stay, and nothing is sent until 'tidemark login'")
     } else {
@@ -39,7 +41,8 @@ struct LogoutCommand: Command {
     }
     guard isEverywhere, !result.serverTold else { return .success }
     terminal.note(
-      "tidemark: sessions on other devices go on; sign in and run 'tidemark logout --everywhere' when the server is there")
+      "tidemark: sessions on other devices go on; sign in and run 'tidemark logout --everywhere' when the server is "
+        + "there")
     return .failure
   }
 }

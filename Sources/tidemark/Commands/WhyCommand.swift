@@ -5,7 +5,8 @@ import OfflineEngine
 /// The command `tidemark why`.
 struct WhyCommand: Command {
   static let description = CommandDescription(
-    name: "why", parameters: "PATH", summary: "Answer for one file: what it is, where its row stands, and what it waits for.",
+    name: "why", parameters: "PATH",
+    summary: "Answer for one file: what it is, where its row stands, and what it waits for.",
     discussion: """
       Needs no network, and says the same whether or not a watcher runs. It names columns and versions, never values.
       Exit code 0: in step, or no row's file; 3: something waits; 4: it needs you.
@@ -34,9 +35,10 @@ struct WhyCommand: Command {
     let answer = report.answer
     var lines = ["\(answer.path.isEmpty ? "." : answer.path): \(answer.what)"]
     func add(_ name: String, _ text: String?) {
-      if let text { lines.append(name.padding(to: 10) + text) }
+      if let text { lines.append(name.padding(to: 11) + text) }
     }
-    add("key", answer.key ?? (answer.isRowFile ? "none yet" : nil))
+    let due = answer.keyDueAt.map { ", to be written into the file about \($0.text)" } ?? ""
+    add("key", answer.key.map { $0 + due } ?? (answer.isRowFile ? "none yet" : nil))
     add("row", answer.row)
     if answer.key != nil {
       add("version", "\(answer.baseVersion ?? "none") in the file, \(answer.serverVersion ?? "none") on the server")

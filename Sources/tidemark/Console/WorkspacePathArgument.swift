@@ -19,8 +19,8 @@ extension CommandContext {
     var parts = path.split(separator: "/").map(String.init)
     var name: String?
     if let last = parts.last, last != ".", last != ".." { name = parts.removeLast() }
-    let start = path.hasPrefix("/") ? "/" : ""
-    let parent = WorkspaceFolder.absolute(parts.isEmpty ? (start.isEmpty ? "." : "/") : start + parts.joined(separator: "/"))
+    let start = path.hasPrefix("/") ? "/" : "./"
+    let parent = WorkspaceFolder.absolute(start + parts.joined(separator: "/"))
     let whole = name.map { parent == "/" ? "/\($0)" : "\(parent)/\($0)" } ?? parent
     if whole == root { return "" }
     guard whole.hasPrefix(root == "/" ? "/" : root + "/") else { return nil }
