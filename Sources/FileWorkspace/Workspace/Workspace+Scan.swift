@@ -13,10 +13,11 @@ extension Workspace {
     try watchGit()
     guard gitWork == nil else { return }
     let startedAt = now
+    let known: [PathKey: KnownFile]
     let found: FolderScan
     do throws(ScanError) {
-      found = try scanner.scan(
-        collection.folder, known: try knownFiles(collection), identity: folderIdentities[collection.folder])
+      known = try knownFiles(collection)
+      found = try scanner.scan(collection.folder, known: known, identity: folderIdentities[collection.folder])
     } catch {
       if unscannable.updateValue(error, forKey: collection.folder) != error {
         report.note(.held, collection.folder, "\(error)")
@@ -27,7 +28,7 @@ extension Workspace {
     unscannable[collection.folder] = nil
     takenNames[collection.folder] = nil
     try loadNames(collection, onDisk: found.names)
-    try reconcile(try pathsToRead(found, collection), collection, &report)
+    try reconcile(try pathsToRead(found, known, collection), collection, &report)
     guard found.isSteady else {
       for path in found.absent { lookAgain.insert(PathKey(path)) }
       return
@@ -66,7 +67,9 @@ extension Workspace {
     }
   }
 
-  private func pathsToRead(_ found: FolderScan, _ collection: Collection) throws -> [String] {
+  private func pathsToRead(
+    _ found: FolderScan, _ known: [PathKey: KnownFile], _ collection: Collection
+  ) throws -> [String] {
     let troubled = try client.read { try Problems($0).paths() }.filter {
       WorkspacePath.folder(of: $0) == collection.folder
     }
@@ -75,7 +78,10 @@ extension Workspace {
     let new = found.files.filter { $0.change == .new }.sorted {
       ($0.status.born?.nanoseconds ?? .max) < ($1.status.born?.nanoseconds ?? .max)
     }
-    return distinctPaths(changed + new.map(\.path) + troubled.map(mainPath))
+    // What was only moved comes first: then nothing that lies at its old place is taken for it.
+    let inodes = Set(known.values.map(\.stamp.inode))
+    let (moved, fresh) = new.partitioned { inodes.contains($0.status.inode) }
+    return distinctPaths(moved.map(\.path) + changed + fresh.map(\.path) + troubled.map(mainPath))
   }
 
   /// Keeps the names that a new file may not take.
