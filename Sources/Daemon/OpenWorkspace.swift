@@ -41,7 +41,9 @@ public final class OpenWorkspace: Sendable {
     client = try Self.client(store, identity.user, folder, settings, environment)
     files = try LiveFileSystem(root: folder.path)
     workspace = Workspace(
-      WorkspaceParts(settings: settings, client: client, files: files, environment: environment))
+      WorkspaceParts(
+        settings: settings, client: client, files: files, environment: environment,
+        findRepository: { GitRepository.find(above: folder.path) { try? LiveFileSystem(root: $0) } }))
     if identity.isNetworkDisabled { client.disableNetwork() }
   }
 

@@ -50,8 +50,15 @@ extension Int64 {
 public protocol EngineClock: Sendable {
   /// The device's time.
   func now() -> WallTime
+  /// The time since some moment of this run, on a clock that never goes back.
+  func elapsed() -> Duration
   /// Returns after `duration`, or throws `CancellationError` when the task is cancelled before.
   func sleep(for duration: Duration) async throws
+}
+
+extension EngineClock {
+  /// The time itself, for a clock that is never set.
+  public func elapsed() -> Duration { .nanoseconds(now().nanoseconds) }
 }
 
 /// Everything outside the process that the engine uses, given at construction.
@@ -62,11 +69,17 @@ public struct EngineEnvironment: Sendable {
   public var http: any HTTPExchange
   /// Makes a new random identifier: a version 4 UUID in lower case (RFC 9562).
   public var makeID: @Sendable () -> String
+  /// Where a resolver runs, since a pass must not wait for one that never ends; `nil` for the system's threads.
+  public var executor: (any TaskExecutor)?
 
   /// An environment of the given parts.
-  public init(clock: any EngineClock, http: any HTTPExchange, makeID: @escaping @Sendable () -> String) {
+  public init(
+    clock: any EngineClock, http: any HTTPExchange, makeID: @escaping @Sendable () -> String,
+    executor: (any TaskExecutor)? = nil
+  ) {
     self.clock = clock
     self.http = http
     self.makeID = makeID
+    self.executor = executor
   }
 }

@@ -14,6 +14,13 @@ public struct LiveClock: EngineClock {
     return WallTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
   }
 
+  /// The time since the system was started.
+  public func elapsed() -> Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
+  }
+
   /// Waits on the system's clock.
   public func sleep(for duration: Duration) async throws {
     try await Task.sleep(for: duration)

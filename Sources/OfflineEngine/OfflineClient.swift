@@ -125,8 +125,7 @@ public final class OfflineClient: Sendable {
   /// - Returns: The answer and the token it was given to.
   func send(_ request: TableRequest, table: String) async throws(RequestFailure) -> (answer: TableAnswer, token: Secret)
   {
-    guard syncStatus.network != .disabled else { throw RequestFailure(.networkDisabled) }
-    guard !isStopping.load(ordering: .relaxed) else { throw RequestFailure(.cancelled) }
+    try checkMayAsk()
     let token = try await token()
     do {
       let answer = try await tables.send(request, accessToken: token)
@@ -146,6 +145,12 @@ public final class OfflineClient: Sendable {
     }
   }
 
+  /// Throws when nothing may be sent: network access is off, or the client is to stop.
+  func checkMayAsk() throws(RequestFailure) {
+    guard syncStatus.network != .disabled else { throw RequestFailure(.networkDisabled) }
+    guard !isStopping.load(ordering: .relaxed) else { throw RequestFailure(.cancelled) }
+  }
+
   private func token(replacing refused: Secret? = nil) async throws(RequestFailure) -> Secret {
     do {
       return try await sessions.accessToken(replacing: refused)
@@ -161,7 +166,16 @@ public final class OfflineClient: Sendable {
   }
 
   private func failure(_ error: SupabaseError, table: String) -> RequestFailure {
-    updateNetwork(error.isConnectivity ? .offline : .online)
+    if error.isConnectivity {
+      updateNetwork(.offline)
+    } else if error.status != nil {
+      updateNetwork(.online)
+    }
+    // 401 is about who asks, whatever its code: a token that got lost on the way makes anybody of the user, and anybody
+    // is refused what the user may do.
+    if case .refused(let refusal) = error, refusal.status == 401 {
+      return RequestFailure(.session(.notAccepted(reason: "\(error)")))
+    }
     var failure = RequestFailure(SyncFailure(error, table: table))
     failure.mayHaveReachedServer = error.mayHaveReachedServer
     if case .refused(let refusal) = error { failure.refusal = RefusalDetails(refusal) }

@@ -70,6 +70,8 @@ final class FileWatch: Sendable {
   private func takeEvents(_ ready: @Sendable () -> Void) async {
     do throws(WatchError) {
       for await event in try inotify.start(folders) {
+        // Where nothing is ever reported, the watcher says so instead of being ready.
+        if case .lostWatch("", _) = event { ready() }
         if case .ready = event { ready() } else { take(event) }
       }
     } catch {
@@ -124,5 +126,5 @@ final class FileWatch: Sendable {
     }
   }
 
-  private var elapsed: Duration { .nanoseconds(clock.now().nanoseconds) }
+  private var elapsed: Duration { clock.elapsed() }
 }

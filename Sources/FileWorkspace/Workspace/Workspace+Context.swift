@@ -21,7 +21,8 @@ extension Workspace {
 
   /// Looks whether git is at work; its changes count only when it has finished.
   func watchGit() throws {
-    let work = GitState.work(in: files)
+    repository = repository ?? findRepository()
+    let work = repository?.work()?.description
     if work == nil, gitWork != nil {
       needsScan = true
       hasGitWorked = true

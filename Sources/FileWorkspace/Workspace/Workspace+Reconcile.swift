@@ -106,7 +106,10 @@ extension Workspace {
       if case .exists = outcome, case .side = context {
         note(problem: "a file is in the way of the side file that belongs here; move it away", at: path, &report)
       }
-    case .failed(let error), .unsettled(let error):
+    case .unsettled(let error):
+      hasUnsettled = true
+      note(problem: "\(error)", at: path, &report)
+    case .failed(let error):
       note(problem: "\(error)", at: path, &report)
     }
   }

@@ -13,6 +13,7 @@ extension Workspace {
     try watchGit()
     guard gitWork == nil else { return }
     let startedAt = now
+    listedAt[collection.folder] = startedAt
     let known: [PathKey: KnownFile]
     let found: FolderScan
     do throws(ScanError) {
@@ -28,7 +29,11 @@ extension Workspace {
     unscannable[collection.folder] = nil
     takenNames[collection.folder] = nil
     try loadNames(collection, onDisk: found.names)
-    try reconcile(try pathsToRead(found, known, collection), collection, &report)
+    let unreadable = found.unreadableNames.map { WorkspacePath.joined(collection.folder, Self.printable($0)) }
+    try reconcile(try pathsToRead(found, known, collection, besides: unreadable), collection, &report)
+    for path in unreadable {
+      note(problem: "the name is not UTF-8; it is left alone until the file is renamed", at: path, &report)
+    }
     guard found.isSteady else {
       for path in found.absent { lookAgain.insert(PathKey(path)) }
       return
@@ -67,11 +72,16 @@ extension Workspace {
     }
   }
 
+  /// A name with the bytes escaped that are no UTF-8, so that a person can find it.
+  private static func printable(_ name: [UInt8]) -> String {
+    name.map { (0x20..<0x7F).contains($0) ? String(UnicodeScalar($0)) : "\\x" + String($0, radix: 16) }.joined()
+  }
+
   private func pathsToRead(
-    _ found: FolderScan, _ known: [PathKey: KnownFile], _ collection: Collection
+    _ found: FolderScan, _ known: [PathKey: KnownFile], _ collection: Collection, besides: [String]
   ) throws -> [String] {
     let troubled = try client.read { try Problems($0).paths() }.filter {
-      WorkspacePath.folder(of: $0) == collection.folder
+      WorkspacePath.folder(of: $0) == collection.folder && !besides.contains($0)
     }
     let changed = found.files.filter { $0.change == .changed }.map(\.path) + found.notFiles.map(\.path)
     // Of several new files with one key the oldest is the row and the others are its copies.

@@ -12,15 +12,19 @@ public struct WorkspaceParts: Sendable {
   public var files: any FileSystem
   /// Time, network and identifiers.
   public var environment: EngineEnvironment
+  /// Finds the git repository that the workspace lies in, at its folder or above.
+  public var findRepository: @Sendable () -> GitRepository?
 
   /// The parts of one workspace.
   public init(
-    settings: WorkspaceSettings, client: OfflineClient, files: any FileSystem, environment: EngineEnvironment
+    settings: WorkspaceSettings, client: OfflineClient, files: any FileSystem, environment: EngineEnvironment,
+    findRepository: (@Sendable () -> GitRepository?)? = nil
   ) {
     self.settings = settings
     self.client = client
     self.files = files
     self.environment = environment
+    self.findRepository = findRepository ?? { GitRepository(inside: files) }
   }
 }
 
@@ -46,12 +50,23 @@ public actor Workspace {
   var unscannable: [String: ScanError] = [:]
   /// Names in each folder that a new file may not take, by folder, folded as `FileNames` folds them.
   var takenNames: [String: TakenNames] = [:]
-  /// Paths to be looked at again after one settle time.
+  /// Paths to be looked at again, since something stood in the way.
   var lookAgain: Set<PathKey> = []
+  /// When that is, and how long the wait has grown.
+  var again = Retry()
+  /// When each collection's folder was last listed completely, by folder.
+  var listedAt: [String: WallTime] = [:]
+  /// When files that left their paths were last looked over.
+  var sweptAt = WallTime(nanoseconds: 0)
+  /// Whether a write-back's end could not be told, so that it must be found out.
+  var hasUnsettled = false
   /// Files whose rewriting waits for an editor, with the marker that says so.
   var waitingForEditor: [PathKey: String] = [:]
   /// The rows for which files are being made, by path.
   var newFileKeys: [PathKey: RowKey] = [:]
+  /// The git repository that the workspace lies in, once one was found.
+  var repository: GitRepository?
+  let findRepository: @Sendable () -> GitRepository?
   /// What git was doing when last looked at.
   var gitWork: String?
   /// Whether git has worked since the last complete listing: what is missing then may be its doing.
@@ -71,6 +86,7 @@ public actor Workspace {
     client = parts.client
     files = parts.files
     environment = parts.environment
+    findRepository = parts.findRepository
     let clock = parts.environment.clock
     let milliseconds: @Sendable () -> Int64 = { clock.now().nanoseconds / 1_000_000 }
     journal = MirrorJournal(
@@ -160,58 +176,4 @@ public actor Workspace {
     for collection in collections { try writeRows(of: collection, &report) }
     return report
   }
-
-  /// Does what is due by now: deletes whose proof is complete, keys to be written, late texts.
-  public func tick() throws -> WorkspaceReport {
-    var report = WorkspaceReport()
-    try watchGit()
-    if needsScan, gitWork == nil {
-      needsScan = false
-      report.add(try scan())
-    }
-    let again = lookAgain.map(\.text)
-    lookAgain = []
-    report.add(try look(at: again))
-    for collection in collections {
-      let due = try client.read { try Mirror($0).absentEntries(collection.folder).contains { !$0.isHeld } }
-      let sides = try client.read { try SideFiles($0).all(collection.folder).contains { $0.absentSince != nil } }
-      if due || sides { try scan(collection, deleteAfter: nil, &report) }
-    }
-    try writeDueKeys(&report)
-    try takeLateTexts(&report)
-    return report
-  }
-
-  /// When `tick` has something to do, if ever.
-  public func nextTick() throws -> WallTime? {
-    var times: [WallTime] = []
-    if !lookAgain.isEmpty { times.append(now + settings.settle) }
-    try client.read { transaction in
-      if let due = try Mirror(transaction).nextKeyDue() { times.append(due) }
-      for collection in collections {
-        for entry in try Mirror(transaction).absentEntries(collection.folder) where !entry.isHeld {
-          if let since = entry.absentSince { times.append(since + max(settings.deleteAfter, Self.absenceProof)) }
-        }
-        for side in try SideFiles(transaction).all(collection.folder) {
-          if let since = side.absentSince { times.append(since + Self.absenceProof) }
-        }
-      }
-    }
-    return times.min().map { max($0, now + .milliseconds(20)) }
-  }
-
-  /// Whether files are missing whose fate another listing will decide.
-  public func hasOpenAbsences() throws -> Bool {
-    try client.read { transaction in
-      try collections.contains { collection in
-        try Mirror(transaction).absentEntries(collection.folder).contains { !$0.isHeld }
-          || SideFiles(transaction).all(collection.folder).contains { $0.absentSince != nil }
-      }
-    }
-  }
-
-  /// How long after a file went a complete listing must begin to prove its absence (DESIGN section 8).
-  public static let absenceProof = Duration.seconds(2)
-  /// How long a new file is left alone before its key is written into it (DESIGN section 4).
-  static let keyDelay = Duration.seconds(30)
 }

@@ -81,8 +81,10 @@ extension EngineTransaction {
     let isWhole = before?.values != nil && before?.isStale == false && before?.version == version
     let merged = (before?.values ?? [:]).merging(answer)
     let holdsAllColumns = table.readColumns.allSatisfy { answer[$0] != nil }
+    let isFresh = isWhole || holdsAllColumns
+    // Older parts under the new version would let a later write pass over a change that nobody here has seen.
     try store(
-      table.name, key, values: merged, version: table.version(of: answer), isStale: !(isWhole || holdsAllColumns))
+      table.name, key, values: merged, version: isFresh ? table.version(of: answer) : nil, isStale: !isFresh)
     try noteChange(table.name, key)
   }
 
@@ -92,17 +94,10 @@ extension EngineTransaction {
     try noteChange(table, key)
   }
 
-  /// Has the row read again at the next pull.
-  func setStale(_ table: String, _ key: RowKey) throws {
-    try database.execute(
-      "UPDATE cached_row SET is_stale = 1 WHERE user_id = ? AND table_name = ? AND key = ?",
-      [.text(user), .text(table), .text(key.text)])
-  }
-
   /// The rows to be read again, at most `limit`.
   func staleKeys(_ table: TableDescription, limit: Int) throws -> [String] {
     try database.rows(
-      "SELECT key FROM cached_row WHERE user_id = ? AND table_name = ? AND is_stale LIMIT ?",
+      "SELECT key FROM cached_row WHERE user_id = ? AND table_name = ? AND is_stale AND body IS NOT NULL LIMIT ?",
       [.text(user), .text(table.name), .integer(Int64(limit))]
     ).compactMap { $0.text("key") }
   }
@@ -187,9 +182,9 @@ extension EngineTransaction {
   }
 
   /// Takes a row off the list of those to be read again.
-  func setFresh(_ table: String, _ key: RowKey) throws {
+  func setFresh(_ table: String, _ keyText: String) throws {
     try database.execute(
-      "UPDATE cached_row SET is_stale = 0 WHERE user_id = ? AND table_name = ? AND key = ?",
-      [.text(user), .text(table), .text(key.text)])
+      "UPDATE cached_row SET is_stale = 0 WHERE user_id = ? AND table_name = ? AND key = ? AND is_stale",
+      [.text(user), .text(table), .text(keyText)])
   }
 }

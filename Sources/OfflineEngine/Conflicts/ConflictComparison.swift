@@ -16,12 +16,24 @@ struct ConflictComparison: Equatable {
   init(local: JSONObject, base: JSONObject?, server: JSONObject) {
     for (name, value) in local.members {
       let theirs = server[name]
-      if theirs != value { isAlreadyThere = false }
+      let isSame = theirs.map { Self.isSame($0, value) } ?? false
+      if !isSame { isAlreadyThere = false }
       let seen = base?[name]
       guard seen == nil || theirs != seen else { continue }
-      if seen == nil, theirs == value { continue }
+      if seen == nil, isSame { continue }
       changedOnServer.append(name)
-      if theirs != value { conflictingColumns.append(name) }
+      if !isSame { conflictingColumns.append(name) }
     }
+  }
+
+  /// Whether the server's value is what a write set: equal, or the same instant as the server writes instants.
+  ///
+  /// A time sent as `2026-10-18T13:00:27Z` comes back as `2026-10-18T13:00:27+00:00`.
+  private static func isSame(_ server: JSONValue, _ local: JSONValue) -> Bool {
+    if server == local { return true }
+    guard case (.string(let theirs), .string(let mine)) = (server, local), theirs.utf8.count >= 25,
+      let left = ServerTimestamp(theirs, .zoned), let right = ServerTimestamp(mine, .zoned)
+    else { return false }
+    return left.microseconds == right.microseconds
   }
 }

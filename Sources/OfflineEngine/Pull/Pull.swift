@@ -54,14 +54,19 @@ private struct TablePull {
   private static let keysInOneRequest = 60
 
   mutating func run() async throws(SyncFailure) {
+    let startedAt = client.environment.clock.now()
     let state = try commit { try $0.pullState(table.name) }
+    report.heldVanished = state.heldVanished
     try await readStale()
     if try needsSweep(state) {
-      try await sweep()
+      try await sweep(state)
       return
     }
     try await readBehindCursor(state)
-    if try await serverCount() != commit({ try $0.cachedRowCount(table.name) }) { try await sweep() }
+    try await readOverlap(state, startedAt: startedAt)
+    // Rows that wait for a person are known to be missing; only another number is news.
+    let expected = try commit { try $0.cachedRowCount(table.name) } - state.heldVanished
+    if try await serverCount() != expected { try await sweep(state) }
   }
 
   private func needsSweep(_ state: PullState) throws(SyncFailure) -> Bool {
@@ -74,51 +79,70 @@ private struct TablePull {
   private mutating func readBehindCursor(_ before: PullState) async throws(SyncFailure) {
     guard let column = table.cursorColumn else { return }
     var state = before
-    let order = [Order(column)] + table.keyColumns.map { Order($0) }
+    let names = [column] + table.keyColumns
+    var after = before.cursor.map { [JSONValue.string($0)] + (before.cursorKey?.values ?? []) } ?? []
     while true {
-      let filters = state.cursor.map {
-        [keyset([column] + table.keyColumns, after: [.string($0)] + (state.cursorKey?.values ?? []))]
-      }
-      let answer = try await select(table.readColumns, filters: filters ?? [], order: order)
-      guard let last = answer.rows.last else { break }
+      let filters = after.isEmpty ? [] : [keyset(Array(names.prefix(after.count)), after: after)]
+      let answer = try await select(table.readColumns, filters: filters, order: names.map { Order($0) })
+      guard let last = answer.rows.last else { return }
       try keep(answer.rows)
-      let previous = state
-      advance(&state, to: last, serverDate: answer.serverDate)
-      guard state != previous else { break }
-      let reached = state
-      try commit { try $0.setPullState(table.name, reached) }
+      if let row = answer.rows.last(where: { !isAhead($0, of: answer.serverDate) }) {
+        advance(&state, to: row)
+        let reached = state
+        try commit { try $0.setPullState(table.name, reached) }
+      }
+      // Rows without a time come last and are the sweep's to find.
+      guard let time = last[column], !time.isNull, let key = table.key(of: last) else { return }
+      let next = [time] + key.values
+      guard next != after else { return }
+      after = next
     }
-    try await readOverlap(before)
   }
 
-  /// Moves the cursor to a row, but never past the server's own time: a row stamped in the future by somebody's clock
-  /// would hide all that comes before it.
-  private func advance(_ state: inout PullState, to row: JSONObject, serverDate: Int64?) {
+  /// Whether a row is stamped later than the server's own time.
+  ///
+  /// The cursor never passes that: a row stamped in the future by somebody's clock would hide all that comes before it.
+  private func isAhead(_ row: JSONObject, of serverDate: Int64?) -> Bool {
+    guard let serverDate, let column = table.cursorColumn,
+      let time = row[column]?.plainText.flatMap({ ServerTimestamp($0) })
+    else { return false }
+    return time.microseconds >= (serverDate + 1) * 1_000_000  // `Date` has whole seconds.
+  }
+
+  private func advance(_ state: inout PullState, to row: JSONObject) {
     guard let column = table.cursorColumn, let value = row[column]?.plainText, let key = table.key(of: row) else {
       return
     }
-    if let serverDate, let time = ServerTimestamp(value), time.microseconds > (serverDate + 1) * 1_000_000 { return }
     if state.cursor != value { state.cursorSeenAt = client.environment.clock.now() }
     state.cursor = value
     state.cursorKey = key
   }
 
   /// Looks once more at rows shortly before the cursor: a transaction that took long commits rows with older times.
-  private mutating func readOverlap(_ before: PullState) async throws(SyncFailure) {
+  ///
+  /// Done until a pull that began long enough after the cursor was first seen has come to its end.
+  private mutating func readOverlap(_ before: PullState, startedAt: WallTime) async throws(SyncFailure) {
     guard let column = table.cursorColumn, let cursor = before.cursor, let seenAt = before.cursorSeenAt,
-      client.environment.clock.now() - seenAt <= client.configuration.pullOverlap,
       let time = ServerTimestamp(cursor)
     else { return }
-    let start = time.minus(client.configuration.pullOverlap).text
-    var after = [JSONValue.string(start)]
+    var after = [JSONValue.string(time.minus(client.configuration.pullOverlap).text)]
+    let names = [column] + table.keyColumns
     while true {
-      let names = [column] + table.keyColumns
       let answer = try await select(
         distinct(table.identityColumns + [column]), filters: [keyset(Array(names.prefix(after.count)), after: after)],
         order: names.map { Order($0) })
-      guard let last = answer.rows.last, let lastKey = table.key(of: last), let lastTime = last[column] else { return }
+      guard let last = answer.rows.last, let lastKey = table.key(of: last), let lastTime = last[column] else { break }
       try await fetchDiffering(answer.rows)
-      after = [lastTime] + lastKey.values
+      let next = [lastTime] + lastKey.values
+      guard next != after else { break }
+      after = next
+    }
+    guard startedAt - seenAt > client.configuration.pullOverlap else { return }
+    try commit { transaction in
+      var state = try transaction.pullState(table.name)
+      guard state.cursor == cursor else { return }
+      state.cursorSeenAt = nil
+      try transaction.setPullState(table.name, state)
     }
   }
 
@@ -129,14 +153,15 @@ private struct TablePull {
   // MARK: The sweep
 
   /// Reads keys and versions of all rows, fetches what is unknown or differs, and finds what is gone.
-  private mutating func sweep() async throws(SyncFailure) {
+  private mutating func sweep(_ before: PullState) async throws(SyncFailure) {
     let startedAt = client.environment.clock.now()
     var known = try commit { transaction in
       var known: [String: String?] = [:]
       try transaction.forEachCachedVersion(table.name) { known.updateValue($1, forKey: $0) }
       return known
     }
-    let isFirst = known.isEmpty
+    // Without versions nothing tells which rows differ, and at first nearly all do.
+    let readsWhole = known.isEmpty || before.sweptAt == nil || table.versionColumn == nil
     var newest: JSONObject?
     var serverDate: Int64?
     var after: RowKey?
@@ -144,23 +169,25 @@ private struct TablePull {
     let cursor = [table.cursorColumn].compactMap(\.self)
     while true {
       let filters = after.map { [keyset(table.keyColumns, after: $0.values)] } ?? []
-      let columns = isFirst ? table.readColumns : distinct(table.identityColumns + cursor)
+      let columns = readsWhole ? table.readColumns : distinct(table.identityColumns + cursor)
       let answer = try await select(columns, filters: filters, order: table.keyColumns.map { Order($0) })
       serverDate = serverDate ?? answer.serverDate
       guard let last = answer.rows.last, let lastKey = table.key(of: last), lastKey != after else { break }
-      if isFirst { try keep(answer.rows) } else { try await fetchDiffering(answer.rows, known: known) }
+      if readsWhole { try keep(answer.rows) } else { try await fetchDiffering(answer.rows, known: known) }
       for row in answer.rows {
         if let key = table.key(of: row) { known.removeValue(forKey: key.text) }
-        if isNewer(row, than: newest) { newest = row }
+        if isNewer(row, than: newest), !isAhead(row, of: serverDate) { newest = row }
       }
       after = lastKey
       showedRows = true
     }
+    // An empty table is believed at first only with proof: rows not yet seen would be taken for rows that are not there.
+    if before.sweptAt == nil, !showedRows { try await proveView() }
     let held = try await settleMissing(Array(known.keys), isViewProven: showedRows)
     let found = newest
     try commit { transaction in
       var state = try transaction.pullState(table.name)
-      if let found, state.cursor == nil { advance(&state, to: found, serverDate: serverDate) }
+      if let found, state.cursor == nil { advance(&state, to: found) }
       state.sweptAt = startedAt
       state.heldVanished = held
       try transaction.setPullState(table.name, state)
@@ -169,11 +196,11 @@ private struct TablePull {
   }
 
   private func isNewer(_ row: JSONObject, than other: JSONObject?) -> Bool {
-    guard let column = table.cursorColumn, let time = row[column]?.plainText.flatMap(ServerTimestamp.init) else {
+    guard let column = table.cursorColumn, let time = row[column]?.plainText.flatMap({ ServerTimestamp($0) }) else {
       return false
     }
-    guard let other = other?[column]?.plainText.flatMap(ServerTimestamp.init) else { return true }
-    return time.microseconds > other.microseconds
+    guard let other = other?[column]?.plainText.flatMap({ ServerTimestamp($0) }) else { return true }
+    return time.microseconds >= other.microseconds
   }
 
   /// Rows that were known and were not in the sweep: each is read by its key before it counts as gone.
@@ -193,17 +220,20 @@ private struct TablePull {
     }
     guard !missing.isEmpty else { return 0 }
     if VanishingBrake.holds(missing.count, of: total), !isConfirmed { return missing.count }
-    if !isViewProven {
-      let token: Secret
-      do throws(SessionFailure) { token = try await client.sessions.accessToken() } catch { throw .session(error) }
-      guard await client.sessions.isTokenProven(token) else { throw .unproven(table: table.name) }
-    }
+    if !isViewProven { try await proveView() }
     let gone = missing
     try commit { transaction in
       for key in gone { try transaction.setGone(table.name, key) }
     }
     report.gone += gone.count
     return 0
+  }
+
+  /// Makes sure that an answer without rows was given to this user.
+  private func proveView() async throws(SyncFailure) {
+    let token: Secret
+    do throws(SessionFailure) { token = try await client.sessions.accessToken() } catch { throw .session(error) }
+    guard await client.isTokenProven(token) else { throw .unproven(table: table.name) }
   }
 
   // MARK: Rows
@@ -214,10 +244,9 @@ private struct TablePull {
       guard !texts.isEmpty else { return }
       let keys = try commit { transaction in try texts.compactMap { try transaction.key(table, text: $0) } }
       let found = try await fetch(keys)
-      let missing = keys.filter { !found.contains($0.text) }
       // Rows that are not shown any more are the sweep's to judge.
       try commit { transaction in
-        for key in missing { try transaction.setFresh(table.name, key) }
+        for text in texts where !found.contains(text) { try transaction.setFresh(table.name, text) }
       }
     }
   }
@@ -244,14 +273,19 @@ private struct TablePull {
 
   /// Reads rows by their keys and keeps them; returns the keys that were found.
   private mutating func fetch(_ keys: [RowKey]) async throws(SyncFailure) -> Set<String> {
-    guard !keys.isEmpty else { return [] }
-    let filter =
-      table.keyColumns.count == 1
-      ? Filter.in(table.keyColumns[0], keys.map { $0.values[0] })
-      : Filter.or(keys.map { key in .and(table.filters(for: key)) })
-    let answer = try await select(table.readColumns, filters: [filter], order: [], limit: keys.count)
-    try keep(answer.rows)
-    return Set(answer.rows.compactMap { table.key(of: $0)?.text })
+    var found: Set<String> = []
+    var left = keys
+    while !left.isEmpty {
+      let answer = try await select(
+        table.readColumns, filters: [table.filter(forAnyOf: left)], order: [], limit: left.count)
+      try keep(answer.rows)
+      found.formUnion(answer.rows.compactMap { table.key(of: $0)?.text })
+      // A server may cut any answer short; only one that shows none of the keys says that they are not there.
+      let rest = left.filter { !found.contains($0.text) }
+      guard rest.count < left.count else { break }
+      left = rest
+    }
+    return found
   }
 
   private mutating func keep(_ rows: [JSONObject]) throws(SyncFailure) {

@@ -7,7 +7,7 @@ struct PullState: Sendable, Equatable {
   var cursor: String?
   /// The key of that row, as JSON of its values.
   var cursorKey: RowKey?
-  /// When that cursor value was first seen, by the device's clock.
+  /// When that cursor value was first seen, by the device's clock; `nil` once no older transaction can still end.
   var cursorSeenAt: WallTime?
   /// When the whole table was last swept; `nil` when it never was.
   var sweptAt: WallTime?

@@ -8,11 +8,19 @@ struct ServerTimestamp {
 
   init(microseconds: Int64) { self.microseconds = microseconds }
 
+  /// Which texts are read.
+  enum Form {
+    /// A time without an offset is read as UTC; what follows is not looked at.
+    case any
+    /// The whole text is a time with its offset.
+    case zoned
+  }
+
   /// Reads PostgreSQL's JSON form, `2026-10-18T13:00:27.486123+00:00` (RFC 3339 with one to six digits of fraction or
   /// none, an offset of hours, or hours and minutes, or `Z`).
   ///
   /// `nil` for anything else.
-  init?(_ text: String) {
+  init?(_ text: String, _ form: Form = .any) {
     let bytes = Array(text.utf8)
     func number(_ range: Range<Int>) -> Int64? {
       guard range.upperBound <= bytes.count, bytes[range].allSatisfy({ $0 >= 48 && $0 <= 57 }) else { return nil }
@@ -34,10 +42,14 @@ struct ServerTimestamp {
       }
     }
     var offsetMinutes: Int64 = 0
+    let rest = bytes.count - index
     if index < bytes.count, bytes[index] == 43 || bytes[index] == 45 {
       guard let hours = number(index + 1..<index + 3) else { return nil }
       let minutes = index + 6 <= bytes.count ? number(index + 4..<index + 6) ?? 0 : 0
       offsetMinutes = (hours * 60 + minutes) * (bytes[index] == 45 ? -1 : 1)
+      if form == .zoned, rest != 3, rest != 6 || bytes[index + 3] != 58 { return nil }
+    } else if form == .zoned {
+      guard rest == 1, bytes[index] == 90 || bytes[index] == 122 else { return nil }
     }
     let seconds = Self.days(year, month, day) * 86_400 + hour * 3_600 + (minute - offsetMinutes) * 60 + second
     microseconds = seconds * 1_000_000 + fraction

@@ -65,9 +65,9 @@ extension EngineTransaction {
   ///
   /// A write behind another row's insert may depend on that row, so it must not move in front of it.
   private func foldable(before write: Write) throws -> PendingMutation? {
-    guard let last = try mutations(list: .queued, table: write.table, key: write.key).last, last.sendCount == 0 else {
-      return nil
-    }
+    guard let last = try mutations(list: .queued, table: write.table, key: write.key).last, last.sendCount == 0,
+      last.write.operation == .insert || (last.write.base == nil) == (write.base == nil)
+    else { return nil }  // A guarded write must not lose its guard in one without.
     let blocker = try database.first(
       """
       SELECT 1 FROM mutation

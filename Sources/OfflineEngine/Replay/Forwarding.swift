@@ -1,6 +1,16 @@
 import LosslessJSON
 import SQLite
 
+/// How the server came to give the answer to a write, which decides what later writes may be told.
+enum AnsweredBy: Sendable {
+  /// The write made the row.
+  case making
+  /// The first send was taken by a row of exactly that version; `nil` for a send without a guard.
+  case row(version: String?)
+  /// The row was read by its key, then held the write's values or took them.
+  case reading(JSONObject)
+}
+
 extension EngineTransaction {
   /// Gives the user's later queued writes to a row the version that an answered write made (DESIGN section 5,
   /// "Forwarding with care").
@@ -8,38 +18,40 @@ extension EngineTransaction {
   /// - Parameters:
   ///   - mutation: The answered write.
   ///   - answer: The columns the server returned, the version among them.
-  ///   - version: The version the write was guarded with; `nil` for an insert.
-  ///   - rowRead: The row as it was read by key before a resend; `nil` when the first send was taken.
-  func forward(
-    _ mutation: PendingMutation, _ table: TableDescription, answer: JSONObject, guardedWith version: String?,
-    rowRead: JSONObject?
-  ) throws {
+  ///   - origin: How it came to be answered.
+  func forward(_ mutation: PendingMutation, _ table: TableDescription, answer: JSONObject, _ origin: AnsweredBy) throws
+  {
     guard let newVersion = table.version(of: answer) else { return }
     for later in try mutations(list: .queued, table: table.name, key: mutation.write.key) where later.id > mutation.id {
       guard let base = later.write.base else { continue }
-      if let rowRead {
-        // Another's change lies between: only a write whose writer saw exactly this row may pass over it unasked.
-        let now = rowRead.merging(answer)
-        guard later.write.operation == .update, base.values.members.allSatisfy({ now[$0.name] == $0.value }) else {
-          continue
-        }
-      } else {
+      var seen = base.values.names
+      switch origin {
+      case .making:
+        // Of a row just made nobody else can have changed anything: its writer may take the server's defaults as seen.
+        guard base.version == nil else { continue }
+        seen += later.write.values.names
+      case .row(let version?):
         guard base.version == version else { continue }
+      case .row(nil): continue
+      case .reading(let row):
+        // Another's change may lie between: only a write whose writer saw exactly this row may pass over it unasked.
+        let row = row.merging(answer)
+        let isNew = mutation.write.operation == .insert && base.version == nil
+        guard later.write.operation == .update, base.values.members.allSatisfy({ row[$0.name] == $0.value }),
+          later.write.values.names.allSatisfy({ base.values[$0] != nil || isNew && row[$0]?.isNull ?? true })
+        else { continue }
+        if isNew { seen += later.write.values.names }
       }
-      // Of a row just made nobody else can have changed anything: its writer may take the server's defaults as seen.
-      let seen = mutation.write.operation == .insert ? base.values.names + later.write.values.names : base.values.names
-      let values = base.values.merging(answer.picking(seen))
-      try setBase(later.id, WriteBase(values: values, version: newVersion))
+      try setBase(later.id, WriteBase(values: base.values.merging(answer.picking(seen)), version: newVersion))
     }
   }
 
-  /// A row of the table that the server is known to show this user, other than `key`.
-  func anyVisibleRow(_ table: TableDescription, besides key: RowKey) throws -> RowKey? {
-    guard
-      let found = try database.first(
-        "SELECT body FROM cached_row WHERE user_id = ? AND table_name = ? AND key <> ? AND body IS NOT NULL LIMIT 1",
-        [.text(user), .text(table.name), .text(key.text)])
-    else { return nil }
-    return try found.text("body").map(Self.object).flatMap(table.key)
+  /// Rows of the table that the server is known to show this user, other than `key`, at most `limit`.
+  func visibleRows(_ table: TableDescription, besides key: RowKey, limit: Int) throws -> [RowKey] {
+    try database.rows(
+      """
+      SELECT body FROM cached_row WHERE user_id = ? AND table_name = ? AND key <> ? AND body IS NOT NULL LIMIT ?
+      """, [.text(user), .text(table.name), .text(key.text), .integer(Int64(limit))]
+    ).compactMap { try $0.text("body").map(Self.object).flatMap(table.key) }
   }
 }

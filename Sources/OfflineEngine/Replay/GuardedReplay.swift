@@ -1,147 +1,172 @@
 import LosslessJSON
 import SupabaseAPI
 
+/// A guarded write on its way through one pass.
+struct GuardedAttempt {
+  /// The write as it is sent now: a resolver may have chosen other columns than were queued.
+  var mutation: PendingMutation
+  /// What it is judged against: what the writer saw, then the row as it was last read.
+  var base: WriteBase
+  /// How often it was sent in this pass.
+  var sends = 0
+  /// Whether a resolver has settled it with this device's side.
+  var isResolved = false
+  /// Whether it was queued as an insert and found its key taken.
+  var isInsert = false
+
+  init(_ mutation: PendingMutation, base: WriteBase) {
+    self.mutation = mutation
+    self.base = base
+  }
+}
+
 extension ReplayPass {
   /// How often one write is sent in one pass before it is parked (spec 5, "The resolver").
   private static let sendCountMax = 3
-  /// How long a resolver may take.
-  private static let resolverLimit = Duration.seconds(30)
+
+  private static let keptMoving = "the row kept changing on the server while this write was sent"
 
   /// Sends a write only while the server's row still has the version the writer saw, and settles an empty answer by
   /// reading the row (spec 5, "The five outcomes").
   mutating func replayGuarded(_ mutation: PendingMutation, _ base: WriteBase, _ table: TableDescription)
     async throws(SyncFailure)
   {
-    var sends = 0
+    var attempt = GuardedAttempt(mutation, base: base)
     if let version = base.version, table.versionColumn != nil {
-      guard try await isLeftOver(mutation, table, version, wholeRowBefore: nil) else { return }
-      sends = 1
+      guard try await isLeftOver(attempt, table, .row(version: version)) else { return }
+      attempt.sends = 1
     }
-    try await settleByReading(mutation, table, base: base, sends: sends)
+    try await settleByReading(attempt, table)
   }
 
   /// Sends a guarded write.
   ///
   /// True when no row had the version, so that the write is still to be settled.
-  private mutating func isLeftOver(
-    _ mutation: PendingMutation, _ table: TableDescription, _ version: String?, wholeRowBefore: JSONObject?
-  ) async throws(SyncFailure) -> Bool {
-    switch try await send(table.request(for: mutation.write, guardedWith: version), for: mutation) {
+  private mutating func isLeftOver(_ attempt: GuardedAttempt, _ table: TableDescription, _ origin: AnsweredBy)
+    async throws(SyncFailure) -> Bool
+  {
+    let version: String? =
+      switch origin {
+      case .row(let version): version
+      case .reading(let row): table.version(of: row)
+      case .making: nil
+      }
+    switch try await send(table.request(for: attempt.mutation.write, guardedWith: version), table) {
     case .refused(let details):
-      try reject(mutation, details, details.message)
+      try reject(attempt.mutation, details, details.message)
       return false
     case .rows(let rows):
       guard let row = rows.first else { return true }
-      try finish(mutation, table, answer: row, guardedWith: version, wholeRowBefore: wholeRowBefore)
+      try finish(attempt.mutation, table, answer: row, origin)
+      if attempt.isResolved { report.conflictsResolved += 1 }
       return false
     }
   }
 
   /// Reads the row and decides: gone, denied, already there, a stale base, or moved.
-  private mutating func settleByReading(
-    _ mutation: PendingMutation, _ table: TableDescription, base: WriteBase, sends: Int
-  ) async throws(SyncFailure) {
-    let write = mutation.write
-    guard let server = try await readByKey(write.key, table, also: write.values.names) else {
-      try await settleGone(mutation, table, base: base, sends: sends)
+  private mutating func settleByReading(_ attempt: GuardedAttempt, _ table: TableDescription)
+    async throws(SyncFailure)
+  {
+    let write = attempt.mutation.write
+    guard let server = try await readByKey(write.key, table) else {
+      try await settleGone(attempt, table)
       return
     }
-    let version = table.version(of: server)
-    if sends > 0, version == base.version {
-      try reject(
-        mutation, nil,
-        "the server kept the row as it is without saying why: its policies do not allow this "
-          + (write.operation == .delete ? "delete" : "change"))
+    if attempt.sends > 0, table.version(of: server) == attempt.base.version {
+      try rejectDenied(attempt.mutation)
       return
     }
-    let comparison = ConflictComparison(local: write.values, base: base.values, server: server)
+    let comparison = ConflictComparison(local: write.values, base: attempt.base.values, server: server)
     if write.operation == .update, comparison.isAlreadyThere {
       report.alreadyOnServer += 1
-      try finish(mutation, table, answer: server, guardedWith: nil, wholeRowBefore: server)
-    } else if isStaleBase(write, base, server, comparison) {
-      try await resend(mutation, table, base: base, server: server, sends: sends)
+      if attempt.isResolved { report.conflictsResolved += 1 }
+      try finish(attempt.mutation, table, answer: server, .reading(server))
+    } else if isStaleBase(attempt, server, comparison) {
+      try await resend(attempt, table, server: server, comparison)
     } else {
-      try await replayConflict(mutation, table, base: base, server: server, comparison, sends: sends)
+      try await settleConflict(attempt, table, server: server, comparison)
     }
   }
 
   /// Whether nothing that the write is about has changed elsewhere.
-  private func isStaleBase(
-    _ write: Write, _ base: WriteBase, _ server: JSONObject, _ comparison: ConflictComparison
-  ) -> Bool {
-    switch write.operation {
+  private func isStaleBase(_ attempt: GuardedAttempt, _ server: JSONObject, _ comparison: ConflictComparison) -> Bool {
+    switch attempt.mutation.write.operation {
     case .update: comparison.changedOnServer.isEmpty
     // A delete whose writer never had a version is judged by the values it saw; with one, any move is a conflict.
-    case .delete: base.version == nil && base.values.members.allSatisfy { server[$0.name] == $0.value }
+    case .delete:
+      attempt.base.version == nil && attempt.base.values.members.allSatisfy { server[$0.name] == $0.value }
     case .insert: false
     }
   }
 
   /// Sends the write again, against the row just read.
   private mutating func resend(
-    _ mutation: PendingMutation, _ table: TableDescription, base: WriteBase, server: JSONObject, sends: Int
+    _ attempt: GuardedAttempt, _ table: TableDescription, server: JSONObject, _ comparison: ConflictComparison
   ) async throws(SyncFailure) {
-    let comparison = ConflictComparison(local: mutation.write.values, base: base.values, server: server)
     let version = table.version(of: server)
     guard table.versionColumn == nil || version != nil else {
       try park(
-        mutation, table, server, comparison, "the server's row came back without a version to guard the write with")
+        attempt, table, server, comparison, "the server's row came back without a version to guard the write with")
       return
     }
-    guard sends < Self.sendCountMax else {
-      try park(mutation, table, server, comparison, "the row kept changing on the server while this write was sent")
+    guard attempt.sends < Self.sendCountMax else {
+      try park(attempt, table, server, comparison, Self.keptMoving)
       return
     }
-    guard try await isLeftOver(mutation, table, version, wholeRowBefore: server) else { return }
-    try await settleByReading(
-      mutation, table,
-      base: WriteBase(values: base.values.merging(server.picking(base.values.names)), version: version),
-      sends: sends + 1)
+    guard try await isLeftOver(attempt, table, .reading(server)) else { return }
+    var next = attempt
+    next.sends += 1
+    let seen = attempt.base.values.names + attempt.mutation.write.values.names
+    next.base = WriteBase(values: attempt.base.values.merging(server.picking(seen)), version: version)
+    try await settleByReading(next, table)
   }
 
   /// Asks the resolver about a row that moved, and does what it says.
-  mutating func replayConflict(
-    _ mutation: PendingMutation, _ table: TableDescription, base: WriteBase, server: JSONObject,
-    _ comparison: ConflictComparison, sends: Int
+  mutating func settleConflict(
+    _ attempt: GuardedAttempt, _ table: TableDescription, server: JSONObject, _ comparison: ConflictComparison
   ) async throws(SyncFailure) {
-    guard sends < Self.sendCountMax else {
-      try park(mutation, table, server, comparison, "the row kept changing on the server while this write was sent")
+    guard attempt.sends < Self.sendCountMax else {
+      try park(attempt, table, server, comparison, Self.keptMoving)
       return
     }
-    let before = report.synced
-    switch await resolution(of: mutation, base: base, server: server, comparison) {
+    var attempt = attempt
+    attempt.isResolved = true
+    let resolution = try await client.resolution(of: attempt, server: server, comparison)
+    switch resolution {
     case .hold:
-      try park(mutation, table, server, comparison, Self.message(mutation.write, isGone: false))
+      try park(attempt, table, server, comparison, Self.message(attempt, isGone: false))
     case .keepServer:
+      let mutation = attempt.mutation
       try client.commit { transaction in
         try transaction.remove(mutation.id)
         try transaction.setCachedRow(table, mutation.write.key, server)
       }
       report.conflictsKeptServer += 1
     case .keepLocal:
-      try await resend(mutation, table, base: base, server: server, sends: sends)
-      if report.synced > before { report.conflictsResolved += 1 }
+      try await resend(attempt, table, server: server, comparison)
     case .apply(let columns):
-      guard mutation.write.operation == .update, !columns.isEmpty else {
-        try park(mutation, table, server, comparison, "the columns chosen for it cannot be sent")
+      guard attempt.mutation.write.operation == .update, !columns.isEmpty else {
+        try park(attempt, table, server, comparison, "the columns chosen for it cannot be sent")
         return
       }
-      var chosen = mutation
-      chosen.write.values = columns
-      try await resend(chosen, table, base: base, server: server, sends: sends)
-      if report.synced > before { report.conflictsResolved += 1 }
+      attempt.mutation.write.values = columns
+      try await resend(attempt, table, server: server, comparison)
     }
   }
 
-  private mutating func settleGone(
-    _ mutation: PendingMutation, _ table: TableDescription, base: WriteBase, sends: Int
-  ) async throws(SyncFailure) {
+  /// Settles a write whose row is gone: a delete is done, an update is a conflict.
+  mutating func settleGone(_ attempt: GuardedAttempt, _ table: TableDescription) async throws(SyncFailure) {
+    let mutation = attempt.mutation
     guard mutation.write.operation == .update else {
       report.alreadyOnServer += 1
-      try finish(mutation, table, answer: nil, guardedWith: nil, wholeRowBefore: nil)
+      try finish(mutation, table, answer: nil, .row(version: nil))
       return
     }
-    switch await resolution(of: mutation, base: base, server: nil, nil) {
+    guard attempt.sends < Self.sendCountMax else {
+      try park(attempt, table, nil, nil, Self.message(attempt, isGone: true))
+      return
+    }
+    switch try await client.resolution(of: attempt, server: nil, nil) {
     case .keepServer:
       try client.commit { transaction in
         try transaction.remove(mutation.id)
@@ -149,26 +174,27 @@ extension ReplayPass {
       }
       report.conflictsKeptServer += 1
     case .hold, .keepLocal, .apply:
-      try park(mutation, table, nil, nil, Self.message(mutation.write, isGone: true))
+      try park(attempt, table, nil, nil, Self.message(attempt, isGone: true))
     }
   }
 
-  private static func message(_ write: Write, isGone: Bool) -> String {
+  private static func message(_ attempt: GuardedAttempt, isGone: Bool) -> String {
     if isGone { return "the row is gone from the server since this change was made" }
-    return switch write.operation {
-    case .insert: "the server has a row with this key and other values"
-    case .update: "the row changed on the server since this change was made"
-    case .delete: "the row changed on the server since it was deleted here"
-    }
+    if attempt.isInsert { return "the server has a row with this key and other values" }
+    return attempt.mutation.write.operation == .delete
+      ? "the row changed on the server since it was deleted here"
+      : "the row changed on the server since this change was made"
   }
 
   private mutating func park(
-    _ mutation: PendingMutation, _ table: TableDescription, _ server: JSONObject?, _ comparison: ConflictComparison?,
+    _ attempt: GuardedAttempt, _ table: TableDescription, _ server: JSONObject?, _ comparison: ConflictComparison?,
     _ message: String
   ) throws(SyncFailure) {
+    let mutation = attempt.mutation
+    let moved = mutation.write.operation == .delete ? nil : comparison
     let entry = try client.commit { transaction -> ConflictedMutation? in
       try transaction.park(
-        mutation, server: server, serverVersion: server.flatMap(table.version), comparison, message: message)
+        mutation, server: server, serverVersion: server.flatMap(table.version), moved, message: message)
       if let server {
         try transaction.setCachedRow(table, mutation.write.key, server)
       } else {
@@ -177,28 +203,5 @@ extension ReplayPass {
       return try transaction.conflictedMutation(mutation.id)
     }
     if let entry { report.conflicted.append(entry) }
-  }
-
-  /// The resolver's word, outside every transaction; `hold` when it throws or takes too long.
-  private func resolution(
-    of mutation: PendingMutation, base: WriteBase, server: JSONObject?, _ comparison: ConflictComparison?
-  ) async -> ConflictResolution {
-    let write = mutation.write
-    let conflict = MutationConflict(
-      mutationID: mutation.id, table: write.table, operation: write.operation, rowKey: write.key, base: base.values,
-      local: write.operation == .delete ? nil : write.values, server: server,
-      changedOnServer: write.operation == .delete ? [] : comparison?.changedOnServer ?? [],
-      conflictingColumns: write.operation == .delete ? [] : comparison?.conflictingColumns ?? [])
-    let (resolver, clock) = (client.configuration.resolver, client.environment.clock)
-    return await withTaskGroup(of: ConflictResolution?.self) { group in
-      group.addTask { (try? await resolver(conflict)) ?? .hold }
-      group.addTask {
-        try? await clock.sleep(for: Self.resolverLimit)
-        return nil
-      }
-      let first = await group.next().flatMap(\.self)
-      group.cancelAll()
-      return first ?? .hold
-    }
   }
 }

@@ -27,6 +27,8 @@ struct ReplayPass {
   var report = SyncReport()
   /// The token under which the server has just shown a row of this user.
   var provenToken: Secret?
+  /// Whether the write at hand has left this device in this pass.
+  private var hasLeft = false
 
   init(client: OfflineClient) { self.client = client }
 
@@ -41,20 +43,44 @@ struct ReplayPass {
 
   private mutating func sendAll() async throws(SyncFailure) {
     var last: Int64 = 0
-    while let mutation = try next(after: last) {
+    while let waiting = try next(after: last) {
       if Task.isCancelled { throw .cancelled }
+      do throws(RequestFailure) { try client.checkMayAsk() } catch { throw error.reason }
+      let table = try client.description(of: waiting.write.table)
+      guard let mutation = try claim(after: last) else { return }
+      guard mutation.id == waiting.id else { continue }  // That one was taken back; this one is claimed again.
       last = mutation.id
-      let table = try client.description(of: mutation.write.table)
-      switch (mutation.write.operation, mutation.write.base) {
-      case (.insert, _): try await replayInsert(mutation, table)
-      case (_, nil): try await replayUnguarded(mutation, table)
-      case (_, let base?): try await replayGuarded(mutation, base, table)
+      do {
+        try await replay(mutation, table)
+      } catch {
+        if !hasLeft { try client.commit { try $0.markUnsent(mutation.id) } }
+        throw error
       }
     }
   }
 
   private func next(after id: Int64) throws(SyncFailure) -> PendingMutation? {
     do { return try client.read { try $0.nextPending(after: id) } } catch { throw .local(reason: "\(error)") }
+  }
+
+  /// The next write, on record as sent before anything of it leaves.
+  ///
+  /// A process that dies from here on finds a write in doubt, and no later save folds into values that are on their way.
+  private mutating func claim(after id: Int64) throws(SyncFailure) -> PendingMutation? {
+    hasLeft = false
+    return try client.commit { transaction in
+      guard let mutation = try transaction.nextPending(after: id) else { return nil }
+      try transaction.markSent(mutation.id)
+      return mutation
+    }
+  }
+
+  private mutating func replay(_ mutation: PendingMutation, _ table: TableDescription) async throws(SyncFailure) {
+    switch (mutation.write.operation, mutation.write.base) {
+    case (.insert, _): try await replayInsert(mutation, table)
+    case (_, nil): try await replayUnguarded(mutation, table)
+    case (_, let base?): try await replayGuarded(mutation, base, table)
+    }
   }
 
   // MARK: Sending
@@ -65,27 +91,29 @@ struct ReplayPass {
     case refused(RefusalDetails)
   }
 
-  /// Sends one write's request, on record before it leaves: a process that dies here finds a write in doubt.
-  mutating func send(_ request: TableRequest, for mutation: PendingMutation) async throws(SyncFailure) -> Answer {
-    try client.commit { try $0.markSent(mutation.id) }
+  /// Sends a claimed write's request.
+  mutating func send(_ request: TableRequest, _ table: TableDescription) async throws(SyncFailure) -> Answer {
     do throws(RequestFailure) {
-      let (answer, token) = try await client.send(request, table: mutation.write.table)
+      let (answer, token) = try await client.send(request, table: table.name)
+      hasLeft = true
       if !answer.rows.isEmpty { provenToken = token }
       return .rows(answer.rows)
     } catch {
       if let refusal = error.refusal { return .refused(refusal) }
-      if !error.mayHaveReachedServer { try client.commit { try $0.markUnsent(mutation.id) } }
+      if error.mayHaveReachedServer { hasLeft = true }
       throw error.reason
     }
   }
 
-  /// Reads a row by its key; `nil` when there is none, which is proven to be the user's own view.
-  mutating func readByKey(_ key: RowKey, _ table: TableDescription, also columns: [String] = [])
-    async throws(SyncFailure)
-    -> JSONObject?
-  {
+  /// Reads a row by its key, with the columns of all the row's queued writes.
+  ///
+  /// - Returns: `nil` when there is none, which is proven to be the user's own view.
+  mutating func readByKey(_ key: RowKey, _ table: TableDescription) async throws(SyncFailure) -> JSONObject? {
+    let written = try client.commit { transaction in
+      try transaction.mutations(list: .queued, table: table.name, key: key).flatMap(\.write.values.names)
+    }
     let request = TableRequest.select(
-      table.name, columns: distinct(table.readColumns + columns), filters: table.filters(for: key), limit: 1)
+      table.name, columns: distinct(table.readColumns + written), filters: table.filters(for: key), limit: 1)
     do throws(RequestFailure) {
       let (answer, token) = try await client.send(request, table: table.name)
       if let row = answer.rows.first {
@@ -108,6 +136,7 @@ struct ReplayPass {
     if await client.isViewProven(token, besides: key, table) {
       provenToken = token
     } else {
+      try client.checkMayAsk()
       throw RequestFailure(.unproven(table: table.name))
     }
   }
@@ -123,13 +152,13 @@ struct ReplayPass {
       ? TableRequest.insert(table.name, row: write.values, returning: returning)
       : .upsert(
         table.name, rows: [write.values], onConflict: table.keyColumns, ignoreDuplicates: true, returning: returning)
-    switch try await send(request, for: mutation) {
+    switch try await send(request, table) {
     case .rows(let rows):
       if let row = rows.first {
-        try finish(mutation, table, answer: row, guardedWith: nil, wholeRowBefore: [:])
+        try finish(mutation, table, answer: row, .making)
         return
       }
-      guard let row = try await readByKey(write.key, table, also: write.values.names) else {
+      guard let row = try await readByKey(write.key, table) else {
         try reject(
           mutation, nil,
           "the server has a row under this key that this user may not see, or its policies hide the new row")
@@ -137,7 +166,7 @@ struct ReplayPass {
       }
       try await settleExisting(mutation, table, row)
     case .refused(let details):
-      if details.code == "23505", let row = try await readByKey(write.key, table, also: write.values.names) {
+      if details.code == "23505", let row = try await readByKey(write.key, table) {
         try await settleExisting(mutation, table, row)
       } else {
         try reject(mutation, details, details.message)
@@ -152,14 +181,14 @@ struct ReplayPass {
     let comparison = ConflictComparison(local: mutation.write.values, base: nil, server: row)
     if comparison.isAlreadyThere {
       report.alreadyOnServer += 1
-      try finish(mutation, table, answer: row, guardedWith: nil, wholeRowBefore: row)
+      try finish(mutation, table, answer: row, .reading(row))
       return
     }
-    var update = mutation
-    update.write.operation = .update
-    for column in table.keyColumns { update.write.values[column] = nil }
-    try await replayConflict(
-      update, table, base: WriteBase(values: [:], version: table.version(of: row)), server: row, comparison, sends: 0)
+    var attempt = GuardedAttempt(mutation, base: WriteBase(values: [:], version: table.version(of: row)))
+    attempt.mutation.write.operation = .update  // The row is there: its columns are set.
+    for column in table.keyColumns { attempt.mutation.write.values[column] = nil }
+    attempt.isInsert = true
+    try await settleConflict(attempt, table, server: row, comparison)
   }
 
   // MARK: Unguarded writes
@@ -167,9 +196,15 @@ struct ReplayPass {
   private mutating func replayUnguarded(_ mutation: PendingMutation, _ table: TableDescription)
     async throws(SyncFailure)
   {
-    switch try await send(table.request(for: mutation.write, guardedWith: nil), for: mutation) {
+    switch try await send(table.request(for: mutation.write, guardedWith: nil), table) {
     case .rows(let rows):
-      try finish(mutation, table, answer: rows.first, guardedWith: nil, wholeRowBefore: nil)
+      if let row = rows.first {
+        try finish(mutation, table, answer: row, .row(version: nil))
+      } else if try await readByKey(mutation.write.key, table) != nil {
+        try rejectDenied(mutation)
+      } else {
+        try await settleGone(GuardedAttempt(mutation, base: WriteBase(values: [:], version: nil)), table)
+      }
     case .refused(let details):
       try reject(mutation, details, details.message)
     }
@@ -185,50 +220,56 @@ struct ReplayPass {
     if let entry { report.rejected.append(entry) }
   }
 
+  /// The server matched no row although the row is there as the write expects it.
+  mutating func rejectDenied(_ mutation: PendingMutation) throws(SyncFailure) {
+    try reject(
+      mutation, nil,
+      "the server kept the row as it is without saying why: its policies do not allow this "
+        + (mutation.write.operation == .delete ? "delete" : "change"))
+  }
+
   /// Records that the server has the write: it leaves the queue, its row goes into the cache, its version forwards.
   ///
-  /// - Parameters:
-  ///   - answer: The columns the server returned; `nil` when it returned none.
-  ///   - version: The version the write was guarded with.
-  ///   - wholeRowBefore: The row as read by key just before a resend; `nil` when the first send was taken, `[:]` for a
-  ///     new row.
+  /// - Parameter answer: The columns the server returned; `nil` for a delete of a row that was gone already.
   mutating func finish(
-    _ mutation: PendingMutation, _ table: TableDescription, answer: JSONObject?, guardedWith version: String?,
-    wholeRowBefore: JSONObject?
+    _ mutation: PendingMutation, _ table: TableDescription, answer: JSONObject?, _ origin: AnsweredBy
   ) throws(SyncFailure) {
     let write = mutation.write
     try client.commit { transaction in
       try transaction.remove(mutation.id)
-      if write.operation == .delete {
+      guard write.operation != .delete, let answer else {
         try transaction.setGone(table.name, write.key)
         return
       }
-      guard let answer else {
-        try transaction.setStale(table.name, write.key)
-        return
+      switch origin {
+      case .making: try transaction.mergeAnswer(table, write.key, answer, guardedWith: nil)
+      case .row(let version): try transaction.mergeAnswer(table, write.key, answer, guardedWith: version)
+      case .reading(let row): try transaction.setCachedRow(table, write.key, row.merging(answer))
       }
-      if let wholeRowBefore, !wholeRowBefore.isEmpty {
-        try transaction.setCachedRow(table, write.key, wholeRowBefore.merging(answer))
-      } else {
-        try transaction.mergeAnswer(table, write.key, answer, guardedWith: version)
-      }
-      try transaction.forward(
-        mutation, table, answer: answer, guardedWith: version,
-        rowRead: write.operation == .insert ? nil : wholeRowBefore)
+      try transaction.forward(mutation, table, answer: answer, origin)
     }
     report.synced += 1
   }
 }
 
 extension OfflineClient {
+  /// How many rows are asked for to prove a view; some of them may be gone.
+  private static let witnessCount = 20
+
   /// Whether the server has just shown this token a row it is known to see, or the Auth server vouches for it.
   func isViewProven(_ token: Secret, besides key: RowKey, _ table: TableDescription) async -> Bool {
-    let known = try? read { try $0.anyVisibleRow(table, besides: key) }
-    if let known = known.flatMap(\.self) {
+    let known = try? read { try $0.visibleRows(table, besides: key, limit: Self.witnessCount) }
+    if let known, !known.isEmpty, (try? checkMayAsk()) != nil {
       let request = TableRequest.select(
-        table.name, columns: table.keyColumns, filters: table.filters(for: known), limit: 1)
+        table.name, columns: table.keyColumns, filters: [table.filter(forAnyOf: known)], limit: 1)
       if let answer = try? await tables.send(request, accessToken: token), !answer.rows.isEmpty { return true }
     }
+    return await isTokenProven(token)
+  }
+
+  /// Whether the Auth server says that the token is this user's, for an answer that nothing else can prove.
+  func isTokenProven(_ token: Secret) async -> Bool {
+    guard (try? checkMayAsk()) != nil else { return false }
     return await sessions.isTokenProven(token)
   }
 }
@@ -239,12 +280,21 @@ extension TableDescription {
     zip(keyColumns, key.values).map { Filter.eq($0, $1) }
   }
 
+  /// The condition that a row is one of several.
+  func filter(forAnyOf keys: [RowKey]) -> Filter {
+    keyColumns.count == 1
+      ? .in(keyColumns[0], keys.flatMap { $0.values.prefix(1) })
+      : .or(keys.map { .and(filters(for: $0)) })
+  }
+
   /// The request of an update or delete, guarded by a version where one is given.
   func request(for write: Write, guardedWith version: String?) -> TableRequest {
     var filters = filters(for: write.key)
     if let versionColumn, let version { filters.append(.eq(versionColumn, .string(version))) }
     if write.operation == .delete { return .delete(name, filters: filters, returning: identityColumns) }
-    return .update(
-      name, set: write.values, filters: filters, returning: distinct(identityColumns + write.values.names))
+    // A row keeps its key: a user may well be allowed to set its columns, but not these.
+    var values = write.values
+    for column in keyColumns { values[column] = nil }
+    return .update(name, set: values, filters: filters, returning: distinct(identityColumns + values.names))
   }
 }

@@ -19,6 +19,8 @@ public enum SessionFailure: Error, Sendable, CustomStringConvertible {
   case ended(reason: String)
   /// The access token has expired and cannot be refreshed now; it may work later.
   case cannotRefresh(reason: String, isConnectivity: Bool)
+  /// The server did not take a token that should be good; it may work later.
+  case notAccepted(reason: String)
   /// The stored session belongs to somebody else than this state.
   case otherUser
   /// The session could not be read or stored on this device.
@@ -30,6 +32,7 @@ public enum SessionFailure: Error, Sendable, CustomStringConvertible {
     case .signedOut: "nobody is signed in; run 'tidemark login'"
     case .ended(let reason): "the server ended the session (\(reason)); sign in again with 'tidemark login'"
     case .cannotRefresh(let reason, _): "signed in, but the access token cannot be refreshed yet: \(reason)"
+    case .notAccepted(let reason): "the server did not accept the session: \(reason)"
     case .otherUser: "the stored session belongs to another user than this workspace; sign in as its own user"
     case .storage(let reason): "the session could not be read or stored: \(reason)"
     }
@@ -53,7 +56,8 @@ public final class SessionKeeper: Sendable {
     var session: Session?
     /// The server's clock minus the device's in seconds, measured when a token was issued.
     var skew: Int64 = 0
-    var endedReason: String?
+    /// The refresh token that the server has ended, with its words.
+    var ended: (refreshToken: Secret, reason: String)?
   }
 
   /// Keeps the session of `user`, and hands out nobody else's.
@@ -82,21 +86,24 @@ public final class SessionKeeper: Sendable {
   }
 
   private func refreshed(replacing refused: Secret?) async throws(SessionFailure) -> Secret {
-    let current = try session()  // Another caller may have refreshed while this one waited.
+    var current = try session()  // Another caller may have refreshed while this one waited.
+    if current.accessToken != refused, secondsLeft(current) > Self.refreshMargin { return current.accessToken }
+    // Another process may have signed in anew or refreshed; sending a token that it has used up would end the session.
+    current = try stored()
     if current.accessToken != refused, secondsLeft(current) > Self.refreshMargin { return current.accessToken }
     let fresh: Session
     do {
       fresh = try await auth.refresh(current.refreshToken)
     } catch {
       if case .sessionEnded = error {
-        state.withLock { $0.endedReason = "\(error)" }
+        state.withLock { $0.ended = (current.refreshToken, "\(error)") }
         throw .ended(reason: "\(error)")
       }
       // The old token is good until it expires, whatever keeps the refresh from working.
       if current.accessToken != refused, secondsLeft(current) > 0 { return current.accessToken }
       throw .cannotRefresh(reason: "\(error)", isConnectivity: error.isConnectivity)
     }
-    guard fresh.user.id == user else { throw .otherUser }
+    guard isOurs(fresh) else { throw .otherUser }
     do { try storage.save(fresh) } catch { throw .storage(reason: "\(error)") }
     let skew = fresh.issuedAt.map { $0 - clock.now().seconds } ?? 0
     state.withLock { state in
@@ -107,15 +114,30 @@ public final class SessionKeeper: Sendable {
   }
 
   private func session() throws(SessionFailure) -> Session {
-    let (cached, ended) = state.withLock { ($0.session, $0.endedReason) }
-    if let ended { throw .ended(reason: ended) }
-    if let cached { return cached }
+    let (cached, hasEnded) = state.withLock { ($0.session, $0.ended != nil) }
+    if let cached, !hasEnded { return cached }
+    return try stored()
+  }
+
+  /// The session as it is stored now: somebody may sign in while this process runs.
+  private func stored() throws(SessionFailure) -> Session {
     let loaded: Session?
     do { loaded = try storage.load() } catch { throw .storage(reason: "\(error)") }
     guard let loaded else { throw .signedOut }
-    guard loaded.user.id == user else { throw .otherUser }
-    state.withLock { $0.session = loaded }
+    guard isOurs(loaded) else { throw .otherUser }
+    let ended = state.withLock { state -> String? in
+      if let ended = state.ended, ended.refreshToken == loaded.refreshToken { return ended.reason }
+      state.ended = nil
+      state.session = loaded
+      return nil
+    }
+    if let ended { throw .ended(reason: ended) }
     return loaded
+  }
+
+  /// Whether a session and the token in it are this user's: a token without a user is answered with empty lists.
+  private func isOurs(_ session: Session) -> Bool {
+    session.user.id == user && session.claims?.subject == user
   }
 
   private func secondsLeft(_ session: Session) -> Int64 {

@@ -50,7 +50,7 @@ public enum SyncFailure: Error, Sendable, CustomStringConvertible {
   public var mayPass: Bool {
     switch self {
     case .networkDisabled, .connectivity, .unavailable, .cancelled, .unproven: true
-    case .session(.cannotRefresh): true
+    case .session(.cannotRefresh), .session(.notAccepted): true
     default: false
     }
   }
@@ -85,7 +85,7 @@ extension SyncFailure {
       case .unavailable(_, let retryAfter, _): .unavailable(reason: "\(error)", retryAfter: retryAfter)
       case .schemaCache(let details): .schemaCache(table: table, reason: details.message)
       case .refused: .refused(table: table, reason: "\(error)")
-      case .tokenRefused: .session(.ended(reason: "\(error)"))
+      case .tokenRefused: .session(.notAccepted(reason: "\(error)"))
       case .http, .gatewayRefused, .notAnAnswer, .invalidProject, .invalidSession: .notAnAnswer(reason: "\(error)")
       }
   }

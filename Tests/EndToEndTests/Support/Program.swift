@@ -59,15 +59,23 @@ final class Program: Sendable {
     for processID in spawning.withLock({ $0 ?? [] }) { kill(processID, SIGKILL) }
   }
 
-  init(_ arguments: [String], input: String? = nil, in folder: String? = nil, environment: [String: String] = [:])
-    throws
-  {
-    let variables = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8"].merging(environment) { $1 }
+  /// Starts the program with `arguments`.
+  convenience init(_ arguments: [String], input: String? = nil, in folder: String? = nil) throws {
     // A shell changes the folder: posix_spawn cannot everywhere.
-    let words = folder.map { ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", $0, Tidemark.path] } ?? [Tidemark.path]
+    let shell = folder.map { ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", $0] } ?? []
+    try self.init(words: shell + [Tidemark.path] + arguments, input: input)
+  }
+
+  /// Starts a shell script in a folder.
+  convenience init(shell script: String, in folder: String) throws {
+    try self.init(words: ["/bin/sh", "-c", "cd \"$0\"\n" + script, folder], input: nil)
+  }
+
+  private init(words: [String], input: String?) throws {
+    let variables = ["PATH=/usr/bin:/bin", "HOME=/nonexistent", "LC_ALL=C.UTF-8"]
     let started = try Self.spawning.withLock { running in
       if running == nil { atexit { Program.endAll() } }
-      let started = try Self.start(words + arguments, variables.map { "\($0)=\($1)" })
+      let started = try Self.start(words, variables)
       running = (running ?? []).union([started.processID])
       return started
     }

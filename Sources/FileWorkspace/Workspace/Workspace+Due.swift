@@ -1,0 +1,93 @@
+import OfflineEngine
+
+/// When to try again what something stands in the way of: soon, then later and later.
+struct Retry: Sendable {
+  private var wait = Duration.zero
+  private var last = WallTime(nanoseconds: 0)
+
+  static let longest = Duration.seconds(5)
+
+  /// When the next try is due, with `first` as the shortest wait.
+  func due(first: Duration) -> WallTime { last + max(wait, first) }
+
+  /// Notes a try and whether anything is left.
+  mutating func tried(at time: WallTime, first: Duration, isLeft: Bool) {
+    last = time
+    wait = isLeft ? min(max(wait, first) * 2, Self.longest) : .zero
+  }
+}
+
+extension Workspace {
+  /// How long after a file went a complete listing must begin to prove its absence (DESIGN section 8).
+  public static let absenceProof = Duration.seconds(2)
+  /// How long a new file is left alone before its key is written into it (DESIGN section 4).
+  static let keyDelay = Duration.seconds(30)
+  /// How often it is looked whether git has finished.
+  private static let gitInterval = Duration.seconds(1)
+  /// How often files that left their paths are looked over.
+  private static let sweepInterval = Duration.seconds(60)
+
+  /// Does what is due by now: deletes whose proof is complete, keys to be written, late texts, second tries.
+  public func tick() throws -> WorkspaceReport {
+    var report = WorkspaceReport()
+    try watchGit()
+    if hasUnsettled {
+      hasUnsettled = false
+      for settled in writeBack.settle(try journal.pendingIntents()) { count(settled.outcome, settled.intent, &report) }
+    }
+    if needsScan, gitWork == nil {
+      needsScan = false
+      report.add(try scan())
+    }
+    if again.due(first: settings.settle) <= now, !lookAgain.isEmpty, gitWork == nil {
+      let paths = lookAgain.map(\.text)
+      lookAgain = []
+      report.add(try look(at: paths))
+      again.tried(at: now, first: settings.settle, isLeft: !lookAgain.isEmpty)
+    }
+    for collection in collections where try hasOpenAbsences(collection) {
+      try scan(collection, deleteAfter: nil, &report)
+    }
+    try writeDueKeys(&report)
+    try takeLateTexts(&report)
+    sweptAt = now
+    return report
+  }
+
+  /// When `tick` has something to do, if ever.
+  public func nextTick() throws -> WallTime? {
+    if gitWork != nil { return now + Self.gitInterval }
+    var times: [WallTime] = []
+    if needsScan || hasUnsettled { times.append(now) }
+    if !lookAgain.isEmpty { times.append(again.due(first: settings.settle)) }
+    if try !journal.replacedFiles().isEmpty { times.append(sweptAt + Self.sweepInterval) }
+    try client.read { transaction in
+      if let due = try Mirror(transaction).nextKeyDue() { times.append(due) }
+      for collection in collections {
+        // However long an absence has been due, a folder is not listed again and again.
+        let earliest = (listedAt[collection.folder] ?? WallTime(nanoseconds: 0)) + Self.absenceProof
+        for entry in try Mirror(transaction).absentEntries(collection.folder) where !entry.isHeld {
+          if let since = entry.absentSince {
+            times.append(max(earliest, since + max(settings.deleteAfter, Self.absenceProof)))
+          }
+        }
+        for side in try SideFiles(transaction).all(collection.folder) {
+          if let since = side.absentSince { times.append(max(earliest, since + Self.absenceProof)) }
+        }
+      }
+    }
+    return times.min().map { max($0, now + .milliseconds(20)) }
+  }
+
+  /// Whether files are missing whose fate another listing will decide.
+  public func hasOpenAbsences() throws -> Bool {
+    try collections.contains(where: hasOpenAbsences)
+  }
+
+  private func hasOpenAbsences(_ collection: Collection) throws -> Bool {
+    try client.read { transaction in
+      try Mirror(transaction).absentEntries(collection.folder).contains { !$0.isHeld }
+        || SideFiles(transaction).all(collection.folder).contains { $0.absentSince != nil }
+    }
+  }
+}

@@ -1,0 +1,469 @@
+import LosslessJSON
+import SQLite
+import StandInServer
+import SupabaseAPI
+import Synchronization
+import Testing
+
+@testable import OfflineEngine
+
+@Suite("A pull")
+struct PullTests {
+  /// A world with one user, whose rows are laid out by the test.
+  private struct Ground {
+    let world: World
+    let session: Session
+    let replica: Replica
+
+    init(
+      _ count: Int = 0, rowCountMax: Int = 1_000, pageRows: Int = 1_000, tables: [TableDescription] = [World.tasks]
+    ) async throws {
+      world = try World(rowCountMax: rowCountMax)
+      session = try await world.signUp("a@example.com")
+      if count > 0 { try world.lay(manyRows(count, owner: session.user.id)) }
+      replica = try world.replica(session, tables: tables, pageRows: pageRows)
+    }
+
+    /// How often anything was written to the state.
+    func writes() throws -> Int64 {
+      try replica.store.read(user: session.user.id) {
+        try $0.database.first("SELECT total_changes() AS n")?.integer("n") ?? -1
+      }
+    }
+
+    /// Checks that the cache holds exactly the server's rows.
+    func checkSame(sourceLocation: SourceLocation = #_sourceLocation) throws {
+      let rows = try world.rows()
+      #expect(try replica.rowCount == rows.count, sourceLocation: sourceLocation)
+      for row in rows {
+        guard let key = replica.table.key(of: row) else { continue }
+        let cached = try replica.cached(key)
+        #expect(cached?.values == row.picking(replica.table.readColumns), sourceLocation: sourceLocation)
+      }
+    }
+
+    /// Rows stamped with one time.
+    func lay(_ numbers: Range<Int>, at time: String) throws {
+      try world.lay(
+        numbers.map { number in
+          [
+            "id": key(number).values[0], "user_id": .string(session.user.id), "title": .string("Task \(number)"),
+            "created_at": .string(time), "updated_at": .string(time),
+          ]
+        })
+    }
+  }
+
+  // MARK: The first pull
+
+  @Test(
+    "reads every row whatever page the server allows",
+    arguments: [
+      (1_000, 2_500, 4), (77, 2_500, 34), (1_000, 1_000, 2), (1_000, 0, 1), (7, 20, 4),
+    ])
+  func first(rowCountMax: Int, count: Int, requests: Int) async throws {
+    let ground = try await Ground(count, rowCountMax: rowCountMax)
+    let report = try await ground.replica.pull()
+    #expect(report == PullReport(changed: count))
+    #expect(ground.replica.http.lines.filter { $0.hasPrefix("GET /rest") }.count == requests)
+    try ground.checkSame()
+    // The sweep was the first pull; the next finds nothing.
+    ground.replica.http.forget()
+    #expect(try await ground.replica.pull() == PullReport())
+    try ground.checkSame()
+  }
+
+  @Test("believes an empty table at first only when the Auth server vouches for the token")
+  func emptyTable() async throws {
+    let ground = try await Ground()
+    ground.replica.http.before { $0.line.hasPrefix("GET /auth") ? StandInExchange.cut : nil }
+    await #expect(throws: SyncFailure.self) { try await ground.replica.pull() }
+    #expect(try ground.replica.client.read { try $0.hasBeenSwept("tasks") } == false)
+    ground.replica.http.before(nil)
+    try await ground.replica.pull()
+    #expect(try ground.replica.client.read { try $0.hasBeenSwept("tasks") })
+  }
+
+  // MARK: Behind the cursor
+
+  @Test("asks for two small answers when nothing has changed, and writes nothing")
+  func quiet() async throws {
+    let ground = try await Ground(120)
+    try await ground.replica.pull()
+    ground.world.clock.advance(by: .seconds(120))
+    try await ground.replica.pull()
+    ground.replica.http.forget()
+    let before = try ground.writes()
+    for _ in 0..<5 { #expect(try await ground.replica.pull() == PullReport()) }
+    #expect(try ground.writes() == before)
+    #expect(ground.replica.http.requests.map(\.method) == Array(repeating: ["GET", "HEAD"], count: 5).flatMap(\.self))
+    #expect(
+      ground.replica.http.lines[0].hasPrefix(
+        "GET /rest/v1/tasks?select=id%2Cupdated_at%2Ctitle%2Cnotes%2Cdone&or=%28updated_at.gt."))
+  }
+
+  @Test("reads what changed since, and only that")
+  func delta() async throws {
+    let ground = try await Ground(200)
+    try await ground.replica.pull()
+    ground.world.clock.advance(by: .seconds(120))
+    try await ground.replica.pull()
+    for number in [3, 50, 199] { try ground.world.change(key(number), ["notes": "changed"]) }
+    ground.replica.http.forget()
+    #expect(try await ground.replica.pull() == PullReport(changed: 3))
+    #expect(ground.replica.http.requests.count == 3)  // The three rows, an empty page, the count.
+    try ground.checkSame()
+  }
+
+  @Test("keeps the server's order of equal times: no row is skipped or read for ever", arguments: [10, 3, 1])
+  func equalTimes(pageRows: Int) async throws {
+    let ground = try await Ground(5, pageRows: pageRows)
+    try await ground.replica.pull()
+    let time = WallTime(seconds: 1_792_100_000).text
+    try ground.lay(100..<125, at: time)
+    #expect(try await ground.replica.pull() == PullReport(changed: 25))
+    try ground.lay(200..<205, at: time)
+    #expect(try await ground.replica.pull() == PullReport(changed: 5))
+    try ground.checkSame()
+    ground.replica.http.forget()
+    #expect(try await ground.replica.pull() == PullReport())
+  }
+
+  @Test("a first pull whose rows all have one time does not read them again")
+  func oneTimeForAll() async throws {
+    let ground = try await Ground()
+    try ground.lay(0..<50, at: WallTime(seconds: 1_792_100_000).text)
+    try await ground.replica.pull()
+    ground.world.clock.advance(by: .seconds(120))
+    try await ground.replica.pull()
+    ground.replica.http.forget()
+    try await ground.replica.pull()
+    #expect(ground.replica.http.requests.count == 2)
+    let state = try ground.replica.client.read { try $0.pullState("tasks") }
+    #expect(state.cursorKey == key(49))
+  }
+
+  @Test("a row stamped in the future is read, but the cursor does not pass the server's own time")
+  func futureRow() async throws {
+    let ground = try await Ground(3)
+    try await ground.replica.pull()
+    try ground.lay(100..<103, at: "2036-01-01T00:00:00+00:00")
+    #expect(try await ground.replica.pull() == PullReport(changed: 3))
+    let cursor = try ground.replica.client.read { try $0.pullState("tasks") }.cursor
+    #expect(cursor?.hasPrefix("2026-") == true)
+    try ground.world.change(key(2), ["notes": "now"])
+    #expect(try await ground.replica.pull() == PullReport(changed: 1))
+    try ground.checkSame()
+    // The page ends with future rows, yet the cursor has come to the last honest one.
+    let after = try ground.replica.client.read { try $0.pullState("tasks") }
+    #expect(after.cursorKey == key(2))
+  }
+
+  @Test("a first pull that meets a row of the future still finds its cursor")
+  func futureRowAtFirst() async throws {
+    let ground = try await Ground(20)
+    try ground.lay(100..<101, at: "2036-01-01T00:00:00+00:00")
+    try await ground.replica.pull()
+    let state = try ground.replica.client.read { try $0.pullState("tasks") }
+    #expect(state.cursorKey == key(20))
+    ground.replica.http.forget()
+    try await ground.replica.pull()
+    try ground.checkSame()
+  }
+
+  @Test("more future rows than a page are all read", arguments: [2, 5])
+  func manyFutureRows(pageRows: Int) async throws {
+    let ground = try await Ground(3, pageRows: pageRows)
+    try await ground.replica.pull()
+    try ground.lay(100..<112, at: "2036-01-01T00:00:00+00:00")
+    #expect(try await ground.replica.pull() == PullReport(changed: 12))
+    try ground.checkSame()
+  }
+
+  // MARK: Late commits
+
+  /// Writes a row as a transaction that began `seconds` before and commits now.
+  private func commitLate(_ ground: Ground, _ number: Int, secondsAgo: Int64) throws {
+    var everything = try ground.world.admin("GET", "/stand-in/rows").objectValue ?? [:]
+    var rows = everything["tasks"]?.arrayValue ?? []
+    let time = WallTime(seconds: ground.world.clock.now().seconds - secondsAgo).text
+    for index in rows.indices where rows[index]["id"] == key(number).values[0] {
+      var row = rows[index].objectValue ?? [:]
+      row["notes"] = "late"
+      row["updated_at"] = .string(time)
+      rows[index] = .object(row)
+    }
+    everything["tasks"] = .array(rows)
+    try ground.world.admin("PUT", "/stand-in/rows", .object(everything))
+  }
+
+  @Test("sees a change that was committed late, however seldom it runs", arguments: [5, 300] as [Int64])
+  func lateCommit(secondsBetween: Int64) async throws {
+    let ground = try await Ground(30)
+    try await ground.replica.pull()
+    try ground.world.change(key(30), ["notes": "on time"])
+    #expect(try await ground.replica.pull() == PullReport(changed: 1))
+    // Stamped before the cursor, committed after the pull.
+    try commitLate(ground, 7, secondsAgo: 20)
+    ground.world.clock.advance(by: .seconds(secondsBetween))
+    #expect(try await ground.replica.pull() == PullReport(changed: 1))
+    #expect(try ground.replica.cached(key(7))?.values?["notes"] == "late")
+    try ground.checkSame()
+  }
+
+  @Test("looks back until a pull that began long enough after has ended, and then no more")
+  func overlapEnds() async throws {
+    let ground = try await Ground(30)
+    try await ground.replica.pull()
+    try ground.world.change(key(30), ["notes": "last"])
+    try await ground.replica.pull()
+    var counts: [Int] = []
+    for _ in 0..<6 {
+      ground.world.clock.advance(by: .seconds(25))
+      ground.replica.http.forget()
+      try await ground.replica.pull()
+      counts.append(ground.replica.http.requests.count)
+    }
+    // Behind the cursor, two of the overlap, the count; the third pull began 75 s after and ends it.
+    #expect(counts == [4, 4, 4, 2, 2, 2])
+  }
+
+  @Test("reads whole rows in the overlap only where key and version differ")
+  func overlapIsCheap() async throws {
+    let ground = try await Ground(30)
+    try await ground.replica.pull()
+    try ground.world.change(key(30), ["notes": "on time"])
+    try await ground.replica.pull()
+    ground.replica.http.forget()
+    try await ground.replica.pull()
+    #expect(ground.replica.http.lines[1].hasPrefix("GET /rest/v1/tasks?select=id%2Cupdated_at&updated_at=gt."))
+    #expect(!ground.replica.http.lines.contains { $0.contains("id=in.") })
+  }
+
+  // MARK: The sweep
+
+  @Test("finds exactly the deleted rows when a count differs")
+  func deleted() async throws {
+    let ground = try await Ground(200, rowCountMax: 77)
+    try await ground.replica.pull()
+    let deleted = [1, 78, 154, 200]
+    for number in deleted { try ground.world.admin("DELETE", "/rest/v1/tasks?id=eq.\(key(number).text)") }
+    ground.replica.http.forget()
+    #expect(try await ground.replica.pull() == PullReport(gone: 4))
+    for number in 1...200 {
+      let row = try ground.replica.row(key(number))
+      #expect(row.isGone == deleted.contains(number))
+    }
+    // Keys and versions only, and one read by key of what was missing.
+    let reads = ground.replica.http.lines.filter { $0.hasPrefix("GET") && $0.contains("select=id%2Cupdated_at&") }
+    #expect(reads.count >= 4)
+    #expect(ground.replica.http.lines.filter { $0.contains("id=in.") }.count == 1)
+    try ground.checkSame()
+  }
+
+  @Test("a row is not gone because a server shows fewer rows than were asked for")
+  func shortAnswers() async throws {
+    let ground = try await Ground(40, rowCountMax: 7)
+    try await ground.replica.pull()
+    // Rows that all differ are read by key, sixty at a time; this server gives seven.
+    for number in 1...40 { try ground.world.change(key(number), ["notes": "x"]) }
+    try ground.world.admin("DELETE", "/rest/v1/tasks?id=eq.\(key(9).text)")
+    ground.world.clock.advance(by: .seconds(4_000))
+    let report = try await ground.replica.pull()
+    #expect(report == PullReport(changed: 39, gone: 1))
+    try ground.checkSame()
+  }
+
+  @Test("sweeps once an hour although no count differs")
+  func hourly() async throws {
+    let ground = try await Ground(30)
+    try await ground.replica.pull()
+    ground.world.clock.advance(by: .seconds(120))
+    try await ground.replica.pull()
+    // A change that no cursor shows: its time went backwards.
+    try commitLate(ground, 7, secondsAgo: 3_000_000)
+    #expect(try await ground.replica.pull() == PullReport())
+    ground.world.clock.advance(by: .seconds(3_600))
+    #expect(try await ground.replica.pull() == PullReport(changed: 1))
+    try ground.checkSame()
+  }
+
+  @Test("rows missing in large numbers wait for a person, cost no sweep at each pull, and are gone once confirmed")
+  func brake() async throws {
+    let ground = try await Ground(60)
+    try await ground.replica.pull()
+    for number in 1...25 { try ground.world.admin("DELETE", "/rest/v1/tasks?id=eq.\(key(number).text)") }
+    #expect(try await ground.replica.pull() == PullReport(heldVanished: 25))
+    #expect(try ground.replica.client.read { try $0.heldVanishedRows("tasks") } == 25)
+    #expect(try ground.replica.rowCount == 60)
+    ground.world.clock.advance(by: .seconds(120))
+    #expect(try await ground.replica.pull() == PullReport(heldVanished: 25))
+    ground.replica.http.forget()
+    #expect(try await ground.replica.pull() == PullReport(heldVanished: 25))
+    #expect(ground.replica.http.requests.count == 2)
+    #expect(try await ground.replica.pull(isConfirmed: true) == PullReport(gone: 25))
+    #expect(try ground.replica.client.read { try $0.heldVanishedRows("tasks") } == 0)
+    try ground.checkSame()
+  }
+
+  @Test("rows that come back while they were held are simply there")
+  func brakeReleased() async throws {
+    let ground = try await Ground(60)
+    try await ground.replica.pull()
+    let rows = try ground.world.admin("GET", "/stand-in/rows")
+    for number in 1...25 { try ground.world.admin("DELETE", "/rest/v1/tasks?id=eq.\(key(number).text)") }
+    try await ground.replica.pull()
+    try ground.world.admin("PUT", "/stand-in/rows", rows)
+    #expect(try await ground.replica.pull() == PullReport())
+    #expect(try ground.replica.client.read { try $0.heldVanishedRows("tasks") } == 0)
+    try ground.checkSame()
+  }
+
+  @Test(
+    "the brake holds from twenty rows, or from more than half but at least three",
+    arguments: [
+      (19, 1_000, false), (20, 1_000, true), (2, 2, false), (2, 3, false), (3, 6, false), (3, 5, true), (4, 7, true),
+      (3, 3, true),
+    ])
+  func brakeLimits(gone: Int, total: Int, isHeld: Bool) {
+    #expect(VanishingBrake.holds(gone, of: total) == isHeld)
+  }
+
+  @Test("a table that shows nothing any more is believed with proof only", arguments: [true, false])
+  func allGone(isProven: Bool) async throws {
+    let ground = try await Ground(2)
+    try await ground.replica.pull()
+    for number in 1...2 { try ground.world.admin("DELETE", "/rest/v1/tasks?id=eq.\(key(number).text)") }
+    if !isProven { ground.replica.http.before { $0.line.hasPrefix("GET /auth") ? StandInExchange.cut : nil } }
+    if isProven {
+      #expect(try await ground.replica.pull() == PullReport(gone: 2))
+    } else {
+      await #expect(throws: SyncFailure.self) { try await ground.replica.pull() }
+      #expect(try ground.replica.rowCount == 2)
+    }
+  }
+
+  // MARK: Other tables
+
+  @Test("a table without a cursor is swept at each pull, and quietly")
+  func withoutCursor() async throws {
+    var table = World.tasks
+    table.cursorColumn = nil
+    let ground = try await Ground(120, tables: [table])
+    try await ground.replica.pull()
+    let before = try ground.writes()
+    #expect(try await ground.replica.pull() == PullReport())
+    #expect(try ground.writes() - before <= 1)  // When it was swept.
+    try ground.world.change(key(5), ["notes": "x"])
+    try ground.world.admin("DELETE", "/rest/v1/tasks?id=eq.\(key(6).text)")
+    #expect(try await ground.replica.pull() == PullReport(changed: 1, gone: 1))
+    try ground.checkSame()
+  }
+
+  @Test("a table without a version is read whole, page by page, and quietly")
+  func withoutVersion() async throws {
+    let table = TableDescription(name: "tasks", columns: ["title", "notes", "done"])
+    let ground = try await Ground(250, rowCountMax: 100, tables: [table])
+    try await ground.replica.pull()
+    let before = try ground.writes()
+    ground.replica.http.forget()
+    #expect(try await ground.replica.pull() == PullReport())
+    #expect(ground.replica.http.requests.count == 4)
+    #expect(try ground.writes() - before <= 1)
+    try ground.world.change(key(5), ["notes": "x"])
+    #expect(try await ground.replica.pull() == PullReport(changed: 1))
+    try ground.checkSame()
+  }
+
+  @Test("a row that no longer meets the conditions is gone")
+  func conditions() async throws {
+    var table = World.tasks
+    table.conditions = [.eq("done", false)]
+    let ground = try await Ground(10, tables: [table])
+    try await ground.replica.pull()
+    try ground.world.change(key(4), ["done": true])
+    #expect(try await ground.replica.pull().gone == 1)
+    #expect(try ground.replica.row(key(4)).isGone)
+    #expect(try ground.replica.rowCount == 9)
+  }
+
+  // MARK: Rows to be read again
+
+  @Test("a row known in parts only is read again, and one that is gone meanwhile does not keep the pull busy")
+  func stale() async throws {
+    let ground = try await Ground(5)
+    try await ground.replica.pull()
+    let answer = { (number: Int) -> JSONObject in
+      ["id": key(number).values[0], "updated_at": .string(t3), "title": "part"]
+    }
+    try ground.replica.client.transaction { transaction in
+      try transaction.mergeAnswer(World.tasks, key(2), answer(2), guardedWith: "another")
+      try transaction.mergeAnswer(World.tasks, key(3), answer(3), guardedWith: "another")
+      try transaction.database.execute(
+        "UPDATE cached_row SET is_stale = 1, body = NULL WHERE key = ?", [.text(key(5).text)])
+    }
+    try ground.world.admin("DELETE", "/rest/v1/tasks?id=eq.\(key(3).text)")
+    _ = try await ground.replica.pull()
+    #expect(try ground.replica.cached(key(2))?.values?["title"] == "Task 2")
+    #expect(try ground.replica.cached(key(2))?.isStale == false)
+    #expect(try ground.replica.row(key(3)).isGone)
+    try ground.checkSame()
+  }
+
+  // MARK: Both ways
+
+  @Test("after a pass finds nothing new in the rows that the pass wrote")
+  func afterPass() async throws {
+    let ground = try await Ground(10)
+    try await ground.replica.pull()
+    try ground.replica.insert(key(100), ["title": "new"])
+    try ground.replica.update(key(1), ["title": "mine"])
+    try ground.replica.delete(key(2))
+    #expect(Counts(await ground.replica.sync()) == Counts(synced: 3))
+    #expect(try await ground.replica.pull() == PullReport())
+    try ground.checkSame()
+  }
+
+  @Test("two devices that edit, delete and insert in turns agree in the end", arguments: 0..<12 as Range<UInt64>)
+  func convergence(seed: UInt64) async throws {
+    var random = Seeded(seed)
+    let ground = try await Ground(12, rowCountMax: 5)
+    let replicas = [
+      ground.replica,
+      try ground.world.replica(ground.session, resolver: ConflictResolvers.lastWriteWins),
+    ]
+    for replica in replicas { try await replica.pull() }
+    for step in 0..<30 {
+      let replica = random.pick(replicas)
+      let number = Int.random(in: 1...14, using: &random)
+      let row = try replica.row(key(number))
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0: if row.values != nil { try replica.delete(key(number), coalesces: true) }
+      case 1: try replica.insert(key(100 + step), ["title": "new"])
+      case 2: _ = await replica.sync()
+      case 3: try await replica.pull()
+      default:
+        if row.values != nil {
+          try replica.update(key(number), [random.pick(["title", "notes"]): .string("\(step)")], coalesces: true)
+        }
+      }
+    }
+    for replica in replicas {
+      _ = await replica.sync()
+      // What waits for a person is settled for the server.
+      try replica.client.transaction { transaction in
+        for entry in try transaction.conflictedMutations() { try transaction.dismissConflictedMutation(entry.id) }
+      }
+      #expect(try replica.rejected.isEmpty && replica.pending.isEmpty)
+    }
+    let rows = try ground.world.rows()
+    for replica in replicas {
+      try await replica.pull(isConfirmed: true)
+      #expect(try replica.rowCount == rows.count)
+      for row in rows {
+        guard let key = World.tasks.key(of: row) else { continue }
+        #expect(try replica.row(key).values == row.picking(World.tasks.readColumns))
+      }
+    }
+  }
+}
