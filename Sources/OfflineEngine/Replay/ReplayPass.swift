@@ -246,6 +246,7 @@ struct ReplayPass {
       case .row(let version): try transaction.mergeAnswer(table, write.key, answer, guardedWith: version)
       case .reading(let row): try transaction.setCachedRow(table, write.key, row.merging(answer))
       }
+      if write.operation == .insert { try transaction.setMadeRow(table.name, write.key, answer) }
       try transaction.forward(mutation, table, answer: answer, origin)
     }
     report.synced += 1
