@@ -134,7 +134,7 @@ struct ReplayFailureTests {
     let report = await desk.sync()
     #expect(Counts(report) == Counts(remaining: 1))
     #expect(try desk.pending.map(\.sendCount) == [0])
-    #expect(report.stoppedBy?.mayPass == true)
+    #expect(report.stoppedBy?.mayPass == false)
     desk.checkScript()
   }
 

@@ -71,7 +71,9 @@ private struct TablePull {
 
   private func needsSweep(_ state: PullState) throws(SyncFailure) -> Bool {
     guard table.cursorColumn != nil, let sweptAt = state.sweptAt else { return true }
-    return isConfirmed || client.environment.clock.now() - sweptAt >= client.configuration.sweepEvery
+    let age = client.environment.clock.now() - sweptAt
+    // A clock that was set back would keep the next sweep waiting until it has caught up.
+    return isConfirmed || age >= client.configuration.sweepEvery || age < .zero
   }
 
   // MARK: Behind the cursor
