@@ -75,6 +75,19 @@ struct Mirror {
       .map(entry)
   }
 
+  /// The row whose file this was when it was last looked at, wherever it lay.
+  ///
+  /// A file system that keeps no birth times uses numbers again unnoticed; there the text must be the same, too.
+  func entry(_ collection: String, file: FileContent) throws -> MirrorEntry? {
+    let identity = file.status.identity
+    return try database.rows(
+      "SELECT * FROM mirror WHERE collection = ? AND inode = ?",
+      [.text(collection), .integer(Int64(bitPattern: identity.inode))]
+    ).map(entry).first { entry in
+      entry.seen?.identity == identity && (identity.born != nil || entry.seen?.hash == file.hash)
+    }
+  }
+
   func entries(_ collection: String) throws -> [MirrorEntry] {
     try database.rows("SELECT * FROM mirror WHERE collection = ?", [.text(collection)]).map(entry)
   }

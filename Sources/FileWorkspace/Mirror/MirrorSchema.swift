@@ -92,6 +92,12 @@ extension Migration {
         message TEXT NOT NULL,
         since INTEGER NOT NULL
       ) WITHOUT ROWID;
-      """)
+      """),
+    Migration(
+      "files by number",
+      """
+      -- A file that was moved before its key stood in it is known again by its number.
+      CREATE INDEX mirror_of_file ON mirror (collection, inode);
+      """),
   ]
 }

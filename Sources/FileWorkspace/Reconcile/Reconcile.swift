@@ -21,6 +21,8 @@ public enum ReconcileStep: Sendable, Hashable {
   case recordBase(FileBase)
   /// The file is another path's, moved here: take over what the mirror knows of it, then decide again.
   case moveFrom(path: String)
+  /// Take back the delete of a row that was not sent yet, since a file with its key is back; then decide again.
+  case takeBackDelete(RowKey)
   /// Forget the path: neither file nor row is there.
   case forget
   /// File and row differ and nothing tells which is newer: keep both for a person.
@@ -58,7 +60,11 @@ private func unknownPath(_ row: RowReading) -> [ReconcileStep] {
 }
 
 private func newFile(_ file: FileRow, _ input: ReconcileInput) -> [ReconcileStep] {
-  guard let key = file.key else { return [.insert(values: file.values, key: nil)] }
+  guard let key = file.key else {
+    // Moved before its key stood in it.
+    if case .absent(let path) = input.owner { return [.moveFrom(path: path)] }
+    return [.insert(values: file.values, key: nil)]
+  }
   switch input.owner {
   case .present: return [.insert(values: file.values, key: nil)]  // A copy: two files cannot be one row.
   case .absent(let path): return [.moveFrom(path: path)]
@@ -66,6 +72,7 @@ private func newFile(_ file: FileRow, _ input: ReconcileInput) -> [ReconcileStep
   }
   switch input.row {
   case .unknown: return [.insert(values: file.values, key: key)]
+  case .deletedHere(mayBeSent: false): return [.takeBackDelete(key)]
   case .gone, .deletedHere: return [.problem(.deletedKey(key))]
   case .refusedInsert(let entry, _): return [.retryInsert(entry: entry, values: file.values)]
   case .present(let values, let version):
@@ -100,14 +107,16 @@ private func knownFile(_ base: FileBase, _ file: FileRow, _ input: ReconcileInpu
   case .unknown:
     // The row never came to be: its insert was dropped. The file stays; the next edit offers it again.
     return columns.isEmpty ? [] : [.insert(values: base.values.overlaid(with: file.values), key: base.key)]
-  case .refusedInsert(let entry, let values):
-    return columns.isEmpty ? [] : [.retryInsert(entry: entry, values: values.overlaid(with: columns))]
+  case .refusedInsert(let entry, _):
+    return columns.isEmpty ? [] : [.retryInsert(entry: entry, values: base.values.overlaid(with: file.values))]
   case .present(let values, let version):
-    let edited = values.overlaid(with: columns)
+    // What a row does not say yet, such as a column that only the server sets, stays as the file has it.
+    let edited = base.values.overlaid(with: values).overlaid(with: columns)
     var steps: [ReconcileStep] = columns.isEmpty ? [] : [.update(columns: columns)]
     guard input.mayWrite else { return steps }
     if isOutdated(file.values, base: base.values, row: edited) {
-      steps.append(.writeFile(values: edited, version: version))
+      // Until the edit is answered, whoever goes on from this file has seen its own base and not the row's version.
+      steps.append(.writeFile(values: edited, version: columns.isEmpty ? version : base.version))
     } else if columns.isEmpty, base.version != version || base.values != edited {
       steps.append(
         .recordBase(FileBase(key: base.key, values: edited, version: version, writtenKey: base.writtenKey)))

@@ -60,19 +60,19 @@ public enum RowReading: Sendable, Hashable {
   case present(values: JSONObject, version: String?)
   /// The server showed it once and does not any more.
   case gone
-  /// A delete of it is queued.
-  case deletedHere
+  /// A delete of it is queued, and perhaps sent already.
+  case deletedHere(mayBeSent: Bool)
   /// Its insert was refused: the numbered entry of the rejected list is all there is of it.
   case refusedInsert(entry: Int64, values: JSONObject)
 }
 
-/// Which other path the mirror holds for the key that stands in a file.
+/// Which other path the mirror holds for the key that stands in a file, or for a new file that has none.
 public enum KeyOwner: Sendable, Hashable {
   /// No other path.
   case nobody
   /// Another path, whose file is still there.
   case present(path: String)
-  /// Another path, whose file is not there any more.
+  /// Another path, whose file is not there any more: perhaps another row's lies in its place.
   case absent(path: String)
 }
 

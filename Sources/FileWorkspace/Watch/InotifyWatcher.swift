@@ -197,14 +197,15 @@ private final class InotifyLoop: @unchecked Sendable {
       // Whole seconds are all that the library knows; nothing depends on them but the giving up.
       let seconds = isReady ? (moving.isEmpty && !hasDropped ? 5 : 1) : 3
       guard let event = inotifytools_next_event(seconds) else {
-        if isReady {
-          forgetMoved()
-          tellDropped()
-          continue
+        let code = Int32(inotifytools_error())
+        if code == EINTR { continue }
+        if code != 0 || !isReady {
+          tell(.lostWatch("", code != 0 ? .failed(errno: code) : .noEvents))
+          break
         }
-        if inotifytools_error() == EINTR { continue }
-        tell(.lostWatch("", .noEvents))
-        break
+        forgetMoved()
+        tellDropped()
+        continue
       }
       take(event)
     }

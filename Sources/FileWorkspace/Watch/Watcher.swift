@@ -40,7 +40,9 @@ public enum WatchLoss: Sendable, Hashable, CustomStringConvertible {
 
 /// What a watcher tells.
 public enum WatchEvent: Sendable, Hashable {
-  /// All watches are set and proved; what changes from now on is told. Comes first, once.
+  /// All watches are set and proved; what changes from now on is told.
+  ///
+  /// Comes first, once. Where nothing is ever reported a `lostWatch` of the whole workspace comes instead, and the end.
   case ready
   /// Look at a path.
   case changed(String, WatchHint)

@@ -44,6 +44,11 @@ struct Collection: Sendable, Hashable {
     settings.name.flatMap { values[$0]?.stringValue } ?? ""
   }
 
+  /// The values of those columns that a person may set.
+  func settable(_ values: JSONObject) -> JSONObject {
+    JSONObject(values.members.filter { !(settings.column($0.name)?.isReadOnly ?? false) })
+  }
+
   /// The columns among `columns` that a person may not change.
   func readOnly(_ columns: JSONObject) -> [String] {
     columns.names.filter { settings.column($0)?.isReadOnly ?? false }

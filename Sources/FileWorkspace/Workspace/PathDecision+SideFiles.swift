@@ -8,7 +8,11 @@ extension PathDecision {
   ///
   /// - Returns: Whether the row's own file must wait until a side file is durable.
   mutating func planSides(_ reading: PathReading, _ entry: MirrorEntry?) throws -> Bool {
-    guard let key = entry?.base.key ?? workspace.newFileKeys[PathKey(reading.path)] else { return false }
+    guard let key = try entry?.base.key ?? workspace.newFileKeys[PathKey(reading.path)] ?? keyOfSides(reading.path)
+    else {
+      return false
+    }
+    try clearOldProblems(reading.path, key)
     let existing = try sides.of(collection.folder, key)
     let conflicted = try closeEqual(try transaction.conflictedMutations(collection.table, key), key)
     let rejected = try transaction.rejectedMutations(collection.table, key)
@@ -30,6 +34,27 @@ extension PathDecision {
       }
     }
     return waits
+  }
+
+  /// The row whose side files lie beside a path at which there is no file.
+  private func keyOfSides(_ path: String) throws -> RowKey? {
+    try SideFileKind.allCases.compactMap { try sides.at(sidePath($0, of: path))?.key }.first
+  }
+
+  private func sidePath(_ kind: SideFileKind, of path: String) -> String {
+    WorkspacePath.joined(collection.folder, FileNames.sideFile(kind, of: WorkspacePath.name(of: path)))
+  }
+
+  /// Forgets troubles with side files; one that is still to be written says so again.
+  private mutating func clearOldProblems(_ path: String, _ key: RowKey) throws {
+    for kind in SideFileKind.allCases where workspace.troubled.contains(PathKey(sidePath(kind, of: path))) {
+      let isWanted =
+        switch kind {
+        case .mine, .deleted: try !transaction.conflictedMutations(collection.table, key).isEmpty
+        case .refused: try !transaction.rejectedMutations(collection.table, key).isEmpty
+        }
+      if !isWanted { try clearProblem(sidePath(kind, of: path)) }
+    }
   }
 
   /// Drops parked changes that the row holds by now, whoever made them.
@@ -65,9 +90,11 @@ extension PathDecision {
     _ kind: SideFileKind, _ wanted: [SideEntry], _ existing: SideFile?, _ reading: PathReading, _ entry: MirrorEntry?,
     _ key: RowKey
   ) throws {
-    let name = FileNames.sideFile(kind, of: WorkspacePath.name(of: reading.path))
-    let path = existing?.path ?? WorkspacePath.joined(collection.folder, name)
-    let onDisk = readSide(path)
+    let path = existing?.path ?? sidePath(kind, of: reading.path)
+    let found = readSide(path)
+    // Another file that a person put there is in the way, and stays.
+    let isOurs = existing.map { $0.isDurable || $0.identity == found?.status.identity } ?? false
+    let onDisk = isOurs ? found : nil
     if let existing, let onDisk, existing.entries == wanted.map(\.id), onDisk.hash == ContentHash(of: existing.text) {
       try sides.setDurable(path, onDisk.status)
       return
@@ -78,6 +105,10 @@ extension PathDecision {
     for entry in new { for (column, value) in entry.base.members where base[column] == nil { base[column] = value } }
     let values = new.reduce(existing == nil ? shown : [:]) { $0.overlaid(with: $1.values) }
     let text = sideText(kind, values, wanted, existing: onDisk?.bytes ?? existing?.text, reading, key)
+    if let existing, existing.text != text {
+      let before = onDisk?.bytes ?? existing.text
+      result.trash.append(TrashItem(origin: path, bytes: before, reason: "a further change joined it"))
+    }
     try sides.save(
       SideFile(
         path: path, collection: collection.folder, key: key, kind: kind, entries: wanted.map(\.id), base: base,
@@ -85,7 +116,7 @@ extension PathDecision {
     result.work.append(
       FileWork(
         item: WriteBackItem(
-          path: path, expected: existing == nil ? .absent : onDisk.map { .content($0.hash) } ?? .absent,
+          path: path, expected: onDisk.map { .content($0.hash) } ?? .absent,
           change: .write(text), context: WriteContext.side(path: path).text), isSide: true))
     if let latest = wanted.last {
       result.report.note(kind == .refused ? .refused : .conflict, reading.path, latest.message)
@@ -125,10 +156,11 @@ extension PathDecision {
   mutating func settleMovedSide(_ reading: PathReading, _ entry: MirrorEntry?) throws -> Bool {
     guard case .row(let file) = reading.file, let content = reading.content else { return false }
     for kind in [SideFileKind.mine, .refused] {
-      let name = FileNames.sideFile(kind, of: WorkspacePath.name(of: reading.path))
-      guard let side = try sides.at(WorkspacePath.joined(collection.folder, name)), side.isDurable else { continue }
-      let isThere = (try? workspace.files.status(side.path)).flatMap(\.self) != nil
-      guard isLaidOver(side, isThere: isThere, file, content, entry) else { continue }
+      guard let side = try sides.at(sidePath(kind, of: reading.path)), side.isDurable else { continue }
+      let isThere = try workspace.files.status(side.path) != nil
+      // The answer that a refused side file carries shows it even after it was edited.
+      let carriesAnswer = kind == .refused && reading.row?.notes[Self.problemMember] != nil
+      guard carriesAnswer || isLaidOver(side, isThere: isThere, file, content, entry) else { continue }
       try settleMine(side, isThere: isThere, file, content, reading, entry)
       return true
     }
@@ -153,18 +185,21 @@ extension PathDecision {
   ) throws {
     let columns = edit(file.values, from: side.base)
     let key = side.key
-    var version = entry?.base.version
     var known = (entry?.base.values ?? side.base).overlaid(with: file.values)
     switch side.kind {
     case .mine:
       let conflicts = try transaction.conflictedMutations(collection.table, key).filter { side.entries.contains($0.id) }
       for older in conflicts.dropLast() { try transaction.dismissConflictedMutation(older.id) }
       if let newest = conflicts.last {
-        version = newest.serverVersion
-        if newest.server == nil {
+        let isBack = try transaction.row(collection.table, key).values != nil
+        if newest.server == nil, isBack, !columns.isEmpty {
+          try transaction.dismissConflictedMutation(newest.id)
+          let seen = JSONObject(side.base.members.filter { columns[$0.name] != nil })
+          try transaction.enqueue(
+            .update(collection.table, key: key, values: columns, base: WriteBase(values: seen, version: nil)))
+        } else if newest.server == nil, !isBack {
           try transaction.dismissConflictedMutation(newest.id)
           known = side.base.overlaid(with: file.values)
-          version = nil
           try transaction.enqueue(
             .insert(into: collection.table, key: key, values: collection.keyValues(key).overlaid(with: known)))
         } else if columns.isEmpty {
@@ -190,12 +225,11 @@ extension PathDecision {
     } else {
       try sides.remove(side.path)
     }
+    // The file's other columns may be older than the row that the conflict saw: no version fits all of them.
+    let base = FileBase(key: key, values: known, version: nil, writtenKey: file.key)
     var settled =
-      entry
-      ?? MirrorEntry(
-        collection: collection.folder, base: FileBase(key: key, values: known, version: version, writtenKey: file.key),
-        path: reading.path, lastPath: reading.path)
-    settled.base = FileBase(key: key, values: known, version: version, writtenKey: file.key)
+      entry ?? MirrorEntry(collection: collection.folder, base: base, path: reading.path, lastPath: reading.path)
+    settled.base = base
     settled.seen = SeenFile(content.status, content.hash, at: workspace.now)
     settled.wasSeen = true
     settled.absentSince = nil

@@ -8,6 +8,8 @@ struct DecisionParts: Sendable {
   var now: WallTime
   /// The rows for which a file is being made, by its path.
   var newFileKeys: [PathKey: RowKey]
+  /// The paths with problems.
+  var troubled: Set<PathKey>
   /// Whether an editor has the file open, by its marker beside it: the marker's name.
   var editorMarker: @Sendable (_ path: String) -> String?
 }
@@ -24,6 +26,7 @@ struct DecisionResult: Sendable {
   /// Files whose rewriting waits for an editor.
   var waiting: [(path: String, marker: String)] = []
   var namesTaken: [String] = []
+  var namesFreed: [String] = []
 }
 
 /// Decides about paths of one collection within one transaction, and records the decisions.
@@ -34,6 +37,10 @@ struct PathDecision {
   let mirror: Mirror
   let sides: SideFiles
   var result = DecisionResult()
+  /// Whether the path in hand was saved from an older text than the one that lay there.
+  private var isFromOlderText = false
+  /// Whether a change of the path in hand waits for an editor.
+  private var isWaiting = false
 
   init(workspace: DecisionParts, collection: Collection, transaction: EngineTransaction) {
     self.workspace = workspace
@@ -66,9 +73,15 @@ struct PathDecision {
     var current = try mirror.entry(path: reading.path)
     for _ in 0..<4 {
       let steps = try steps(reading, &current)
+      if case .takeBackDelete(let key)? = steps.first {
+        guard let restored = try takeBackDelete(of: key, reading) else { break }
+        current = restored
+        continue
+      }
       if case .moveFrom(let path)? = steps.first {
-        guard var moved = try mirror.entry(path: path) else { break }
+        guard var moved = try owner(of: reading, besides: current) else { break }
         result.report.note(.moved, reading.path, "from \(path)")
+        if let old = moved.path { result.namesFreed.append(WorkspacePath.name(of: old)) }
         moved.path = reading.path
         moved.lastPath = reading.path
         moved.absentSince = nil
@@ -101,6 +114,8 @@ struct PathDecision {
   private mutating func steps(_ reading: PathReading, _ entry: inout MirrorEntry?) throws -> [ReconcileStep] {
     var base = entry?.base
     var fileKey: RowKey?
+    isFromOlderText = false
+    isWaiting = false
     if case .row(let row) = reading.file {
       fileKey = row.key
       if let known = entry, !row.values.isEmpty {
@@ -108,6 +123,7 @@ struct PathDecision {
           row.values, current: known.base, earlier: try mirror.earlierBases(known, at: workspace.now))
         if chosen != known.base {
           base = chosen
+          isFromOlderText = true
           result.report.note(
             .note, reading.path, "saved from an older text; compared with that one, so newer changes of others stay")
           if let bytes = reading.content?.bytes {
@@ -123,15 +139,14 @@ struct PathDecision {
     let input = ReconcileInput(
       base: base, file: reading.file, row: try key.map(row) ?? .unknown,
       otherRow: base == nil ? .unknown : try otherKey.map(row) ?? .unknown,
-      owner: try fileKey.map { try owner($0, besides: reading.path) } ?? .nobody,
+      owner: try keyOwner(reading, besides: entry),
       mayWrite: marker == nil)
     if let base { entry?.base = base }
-    var steps = reconcile(input)
-    if let marker {
-      let free = reconcile(with(input) { $0.mayWrite = true })
-      if free != steps { result.waiting.append((reading.path, marker)) }
+    let steps = reconcile(input)
+    if let marker, reconcile(with(input) { $0.mayWrite = true }) != steps {
+      result.waiting.append((reading.path, marker))
+      isWaiting = true
     }
-    if case .unknown = input.row, base == nil, case .absent = reading.file { steps = [] }
     return steps
   }
 
@@ -142,27 +157,69 @@ struct PathDecision {
   }
 
   /// What this device knows of a row.
+  ///
+  /// While writes are queued the version is the one that the first of them was made against: the queued values may hide
+  /// others' changes, which whoever goes on from here has not seen.
   func row(_ key: RowKey) throws -> RowReading {
     let overlaid = try transaction.row(collection.table, key)
     if let values = overlaid.values {
-      return .present(values: collection.fileValues(values), version: overlaid.server?.version)
+      let version = overlaid.pending.first.map { $0.write.base?.version } ?? overlaid.server?.version
+      return .present(values: collection.fileValues(values), version: version)
     }
-    if overlaid.pending.contains(where: { $0.write.operation == .delete }) { return .deletedHere }
-    if overlaid.isGone { return .gone }
+    if let delete = overlaid.pending.last(where: { $0.write.operation == .delete }) {
+      return .deletedHere(mayBeSent: delete.sendCount > 0)
+    }
     if let refused = try transaction.rejectedMutations(collection.table, key).last(where: {
       $0.write.operation == .insert
     }) {
       return .refusedInsert(entry: refused.id, values: collection.fileValues(refused.write.values))
     }
-    return .unknown
+    return overlaid.isGone ? .gone : .unknown
   }
 
-  private func owner(_ key: RowKey, besides path: String) throws -> KeyOwner {
-    guard let entry = try mirror.entry(collection.folder, key: key), let other = entry.path, other != path else {
-      return .nobody
+  private func keyOwner(_ reading: PathReading, besides entry: MirrorEntry?) throws -> KeyOwner {
+    guard let other = try owner(of: reading, besides: entry) else { return .nobody }
+    guard let path = other.path else { return .absent(path: other.lastPath) }
+    return try isStill(other, at: path) ? .present(path: path) : .absent(path: path)
+  }
+
+  /// The entry of another path to which a file belongs: by the key in it; a new file without one by its number.
+  private func owner(of reading: PathReading, besides entry: MirrorEntry?) throws -> MirrorEntry? {
+    guard case .row(let file) = reading.file else { return nil }
+    var other: MirrorEntry?
+    if let key = file.key {
+      other = try mirror.entry(collection.folder, key: key)
+    } else if entry == nil, let content = reading.content {
+      other = try mirror.entry(collection.folder, file: content)
     }
-    let status = (try? workspace.files.status(other)).flatMap(\.self)
-    return status?.kind == .file ? .present(path: other) : .absent(path: other)
+    guard let other, other.base.key != entry?.base.key, other.path != reading.path else { return nil }
+    return other
+  }
+
+  /// Whether a row's file still lies at its path, and not another row's that was moved there.
+  private func isStill(_ entry: MirrorEntry, at path: String) throws -> Bool {
+    guard let status = try workspace.files.status(path), status.kind == .file else { return false }
+    if status.identity == entry.seen?.identity { return true }
+    guard let content = try? workspace.files.read(path, bytesMax: RowFile.bytesMax),
+      let key = (try? RowFile.read(content.bytes, collection.settings))?.key.map(RowKey.init)
+    else { return true }
+    return key == entry.base.key || key == entry.base.writtenKey
+  }
+
+  /// Takes back the delete of a row whose file has come back before it was sent.
+  private mutating func takeBackDelete(of key: RowKey, _ reading: PathReading) throws -> MirrorEntry? {
+    let pending = try transaction.row(collection.table, key).pending
+    guard let delete = pending.last, delete.write.operation == .delete, delete.sendCount == 0 else { return nil }
+    try transaction.discardPendingMutation(delete.id)
+    let base = FileBase(
+      key: key, values: delete.write.base?.values ?? [:], version: delete.write.base?.version, writtenKey: key)
+    var restored = MirrorEntry(
+      collection: collection.folder, base: base, path: reading.path, lastPath: reading.path)
+    if let content = reading.content { restored.seen = SeenFile(content.status, content.hash, at: workspace.now) }
+    restored.wasSeen = true
+    try mirror.save(restored)
+    result.report.note(.note, reading.path, "is back; its delete was not sent and is taken back")
+    return restored
   }
 
   // MARK: Problems
@@ -186,16 +243,19 @@ struct PathDecision {
     var hasProblem = false
     var isFileWritten = false
     var waitsForSides: Bool?
+    var keepsChange = isWaiting
     for step in steps {
       switch step {
       case .insert(let values, let key): hasProblem = try !insert(values, key, reading, &entry)
       case .update(let columns): hasProblem = try !update(columns, reading, &entry)
-      case .delete: break  // Only a complete listing may decide that; the scan does.
+      case .delete: keepsChange = true  // Only a complete listing may decide that; the scan does.
       case .holdEdit(let columns): try holdEdit(columns, reading, &entry)
       case .retryInsert(let refused, let values): try retryInsert(refused, values, reading, &entry)
       case .recordBase(let base): try record(base, reading, &entry)
       case .holdDifference(let key, let columns): try holdDifference(key, columns, reading, &entry)
-      case .forget: if let gone = entry { try mirror.remove(gone) }
+      case .forget:
+        if let gone = entry { try mirror.remove(gone) }
+        result.namesFreed.append(WorkspacePath.name(of: reading.path))
       case .writeFile(let values, let version):
         waitsForSides = try planSides(reading, entry)
         guard waitsForSides == false else { break }
@@ -206,22 +266,30 @@ struct PathDecision {
         guard waitsForSides == false else { break }
         isFileWritten = true
         trashFile(reading, entry)
-      case .moveFrom: break
+      case .moveFrom, .takeBackDelete: break
       case .problem(let problem):
         hasProblem = true
         try note(Problem(path: reading.path, message: problem.message, since: workspace.now))
       }
       if hasProblem { return }
     }
-    try clearProblem(reading.path)
+    if case .row = reading.file, let known = entry { try remember(reading, known) }
     let waits = try waitsForSides ?? planSides(reading, entry)
-    guard !waits, !isFileWritten, let known = entry else { return }
-    if case .row = reading.file { try remember(reading, known) }
+    // Whether a file that is to be written has a problem, its writing will tell.
+    if !isFileWritten { try clearProblem(reading.path) }
+    guard !waits, !isFileWritten else { return }
+    guard let known = entry else {
+      // A row without a file that needs none.
+      if let key = workspace.newFileKeys[PathKey(reading.path)], case .absent = reading.file {
+        try transaction.clearChange(collection.table, key.text)
+      }
+      return
+    }
     if steps.contains(where: { if case .update = $0 { true } else { false } }) {
       result.again.append(reading.path)  // The queued edit is part of the row now; others' changes may be, too.
     } else if known.keyDueAt.map({ $0 <= workspace.now }) ?? false {
       try writeKey(reading, known)
-    } else {
+    } else if !keepsChange {
       try transaction.clearChange(collection.table, known.base.key.text)
     }
   }
@@ -255,7 +323,9 @@ struct PathDecision {
     }
     let key = givenKey ?? RowKey(workspace.makeID())
     try transaction.enqueue(
-      .insert(into: collection.table, key: key, values: collection.keyValues(key).overlaid(with: values)))
+      .insert(
+        into: collection.table, key: key, values: collection.keyValues(key).overlaid(with: collection.settable(values)))
+    )
     var made = MirrorEntry(
       collection: collection.folder,
       base: FileBase(key: key, values: values, version: nil, writtenKey: file.key), path: reading.path,
@@ -290,7 +360,8 @@ struct PathDecision {
     }
     try transaction.enqueue(
       .update(
-        collection.table, key: known.base.key, values: columns, base: base(of: columns, known.base), coalesces: true))
+        collection.table, key: known.base.key, values: columns, base: base(of: columns, known.base),
+        coalesces: !isFromOlderText))
     advance(&known, to: file, columns)
     try mirror.save(known)
     entry = known
@@ -342,7 +413,8 @@ struct PathDecision {
       let rejected = try transaction.rejectedMutations().first(where: { $0.id == refused })
     else { return }
     let key = rejected.write.key
-    try transaction.retryRejectedMutation(refused, values: collection.keyValues(key).overlaid(with: values))
+    try transaction.retryRejectedMutation(
+      refused, values: collection.keyValues(key).overlaid(with: collection.settable(values)))
     var known =
       entry
       ?? MirrorEntry(
@@ -370,16 +442,25 @@ struct PathDecision {
     _ key: RowKey, _ columns: JSONObject, _ reading: PathReading, _ entry: inout MirrorEntry?
   ) throws {
     guard case .row(let file) = reading.file, let row = try transaction.cachedRow(collection.table, key) else { return }
+    let settable = collection.settable(columns)
+    if settable.isEmpty {
+      let base = FileBase(
+        key: key, values: (row.values.map(collection.fileValues) ?? [:]).overlaid(with: file.values), version: nil,
+        writtenKey: file.key)
+      try record(base, reading, &entry)
+      result.again.append(reading.path)
+      return
+    }
     try transaction.park(
       .update(
-        collection.table, key: key, values: columns,
+        collection.table, key: key, values: settable,
         base: WriteBase(values: row.values.map(collection.fileValues) ?? [:], version: row.version)),
       server: row.values, serverVersion: row.version,
       message: "the file and the server's row differ, and nothing tells which is newer")
     let values = (row.values.map(collection.fileValues) ?? [:]).overlaid(with: file.values)
     var known = MirrorEntry(
       collection: collection.folder,
-      base: FileBase(key: key, values: values, version: row.version, writtenKey: file.key), path: reading.path,
+      base: FileBase(key: key, values: values, version: nil, writtenKey: file.key), path: reading.path,
       lastPath: reading.path)
     if let content = reading.content { known.seen = SeenFile(content.status, content.hash, at: workspace.now) }
     known.wasSeen = true

@@ -11,17 +11,21 @@ extension RowFile {
 
 extension Workspace {
   /// What decisions about a collection's paths need.
-  func parts(for collection: Collection) -> DecisionParts {
+  func parts(for collection: Collection, _ transaction: EngineTransaction) throws -> DecisionParts {
     let files = files
     return DecisionParts(
       files: files, makeID: environment.makeID, now: now, newFileKeys: newFileKeys,
+      troubled: Set(try Problems(transaction).paths().map(PathKey.init)),
       editorMarker: { EditorMarker.name(for: $0, in: files) })
   }
 
   /// Looks whether git is at work; its changes count only when it has finished.
   func watchGit() throws {
     let work = GitState.work(in: files)
-    if work == nil, gitWork != nil { needsScan = true }
+    if work == nil, gitWork != nil {
+      needsScan = true
+      hasGitWorked = true
+    }
     gitWork = work
   }
 }

@@ -27,14 +27,17 @@ extension Workspace {
   ) throws -> [String] {
     let mirror = Mirror(transaction)
     guard let entry = try mirror.entry(path: origin) else { return [] }
-    let base = baseOfSave(file.values, current: entry.base, earlier: try mirror.earlierBases(entry, at: now))
+    // Whoever writes here had an older text open: unlike a save at the path, one that equals it puts nothing back.
+    let bases = [entry.base] + (try mirror.earlierBases(entry, at: now))
+    let base = bases.min { edit(file.values, from: $0.values).count < edit(file.values, from: $1.values).count }
+    guard let base else { return [] }
     let columns = edit(file.values, from: base.values)
     guard !columns.isEmpty, collection.readOnly(columns).isEmpty else { return [] }
     let seen = JSONObject(base.values.members.filter { columns[$0.name] != nil })
     try transaction.enqueue(
       .update(
         collection.table, key: entry.base.key, values: columns, base: WriteBase(values: seen, version: base.version),
-        coalesces: true))
+        coalesces: base == entry.base))
     return columns.names
   }
 }

@@ -38,17 +38,27 @@ extension Workspace {
   private func reconcile(
     batch: [PathReading], _ collection: Collection, _ report: inout WorkspaceReport, again: inout [String]
   ) throws {
-    let decided = try client.transaction { transaction in
-      var decision = PathDecision(workspace: parts(for: collection), collection: collection, transaction: transaction)
-      for reading in batch { try decision.decide(reading) }
-      return decision.result
+    let decided: DecisionResult
+    do {
+      decided = try client.transaction { transaction in
+        var decision = PathDecision(
+          workspace: try parts(for: collection, transaction), collection: collection, transaction: transaction)
+        for reading in batch { try decision.decide(reading) }
+        // Before the commit: a decision that drops a text stands only once the text is safe.
+        try keep(decision.result.trash)
+        return decision.result
+      }
+    } catch let error as FileSystemError {
+      if let first = batch.first { note(problem: "\(error)", at: first.path, &report) }
+      for reading in batch { lookAgain.insert(PathKey(reading.path)) }
+      return
     }
     report.add(decided.report)
     for reading in batch { waitingForEditor[PathKey(reading.path)] = nil }
     for (path, marker) in decided.waiting { waitingForEditor[PathKey(path)] = marker }
     for path in decided.lookAgain { lookAgain.insert(PathKey(path)) }
+    for name in decided.namesFreed { takenNames[collection.folder]?.remove(name) }
     for name in decided.namesTaken { takenNames[collection.folder]?.insert(name) }
-    try keep(decided.trash)
     perform(decided.work.filter(\.isSide), &report, again: &again)
     perform(decided.work.filter { !$0.isSide }, &report, again: &again)
     again += decided.again
@@ -76,6 +86,7 @@ extension Workspace {
     let context = WriteContext(text: context)
     switch outcome {
     case .written:
+      clear(problemAt: path, &report)
       report.filesWritten += 1
       if case .side = context {
         report.note(.conflict, path, "your version of \(WorkspacePath.name(of: mainPath(of: path)))")
@@ -84,6 +95,7 @@ extension Workspace {
       }
     case .removed:
       report.filesRemoved += 1
+      takenNames[WorkspacePath.folder(of: path)]?.remove(WorkspacePath.name(of: path))
       if case .settledSide = context {
         report.note(.settled, path, "closed; its text is in the trash")
       } else {
@@ -97,6 +109,11 @@ extension Workspace {
     case .failed(let error), .unsettled(let error):
       note(problem: "\(error)", at: path, &report)
     }
+  }
+
+  private func clear(problemAt path: String, _ report: inout WorkspaceReport) {
+    let wasThere = try? client.transaction { try Problems($0).clear(path) }
+    if wasThere == true { report.note(.solved, path, "could be written") }
   }
 
   func note(problem message: String, at path: String, _ report: inout WorkspaceReport) {
@@ -153,7 +170,13 @@ extension Workspace {
     let row = try transaction.row(collection.table, key).values
     // A row that is gone may still have something for a person to settle, which stands beside its file's place.
     let waiting = try transaction.conflictedMutations(collection.table, key).last?.write
-    guard let values = row ?? waiting?.values else { return nil }
+    guard let values = row ?? waiting?.values else {
+      // Nothing waits any more: a side file that still stands is to be closed.
+      guard let side = try SideFiles(transaction).of(collection.folder, key).first else { return nil }
+      let path = mainPath(of: side.path)
+      newFileKeys[PathKey(path)] = key
+      return path
+    }
     let former = try Mirror(transaction).formerPath(collection.folder, key)
     var taken = takenNames[collection.folder] ?? TakenNames()
     let path: String
@@ -163,8 +186,10 @@ extension Workspace {
       let name = FileNames.fileName(title: collection.title(values), id: keyText) { taken.contains(folded: $0) }
       path = WorkspacePath.joined(collection.folder, name)
     }
-    taken.insert(WorkspacePath.name(of: path))
-    takenNames[collection.folder] = taken
+    if row != nil {
+      taken.insert(WorkspacePath.name(of: path))
+      takenNames[collection.folder] = taken
+    }
     newFileKeys[PathKey(path)] = key
     return path
   }
@@ -184,6 +209,8 @@ struct TakenNames: Sendable {
   private var folded: Set<String> = []
 
   mutating func insert(_ name: String) { folded.insert(FileNames.folded(name)) }
+
+  mutating func remove(_ name: String) { folded.remove(FileNames.folded(name)) }
 
   func contains(folded name: String) -> Bool { folded.contains(name) }
 }

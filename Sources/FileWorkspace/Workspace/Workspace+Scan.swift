@@ -27,7 +27,11 @@ extension Workspace {
     unscannable[collection.folder] = nil
     takenNames[collection.folder] = nil
     try loadNames(collection, onDisk: found.names)
-    try reconcile(try pathsToRead(found, collection), collection, &report)
+    let unreadable = found.unreadableNames.map { WorkspacePath.joined(collection.folder, Self.printable($0)) }
+    try reconcile(try pathsToRead(found, collection, besides: unreadable), collection, &report)
+    for path in unreadable {
+      note(problem: "the name is not UTF-8; it is left alone until the file is renamed", at: path, &report)
+    }
     guard found.isSteady else {
       for path in found.absent { lookAgain.insert(PathKey(path)) }
       return
@@ -66,12 +70,21 @@ extension Workspace {
     }
   }
 
-  private func pathsToRead(_ found: FolderScan, _ collection: Collection) throws -> [String] {
+  /// A name with the bytes escaped that are no UTF-8, so that a person can find it.
+  private static func printable(_ name: [UInt8]) -> String {
+    name.map { (0x20..<0x7F).contains($0) ? String(UnicodeScalar($0)) : "\\x" + String($0, radix: 16) }.joined()
+  }
+
+  private func pathsToRead(_ found: FolderScan, _ collection: Collection, besides: [String]) throws -> [String] {
     let troubled = try client.read { try Problems($0).paths() }.filter {
-      WorkspacePath.folder(of: $0) == collection.folder
+      WorkspacePath.folder(of: $0) == collection.folder && !besides.contains($0)
     }
-    let changed = found.files.filter { $0.change != .unchanged }.map(\.path) + found.notFiles.map(\.path)
-    return distinctPaths(changed + troubled)
+    let changed = found.files.filter { $0.change == .changed }.map(\.path) + found.notFiles.map(\.path)
+    // Of several new files with one key the oldest is the row and the others are its copies.
+    let new = found.files.filter { $0.change == .new }.sorted {
+      ($0.status.born?.nanoseconds ?? .max) < ($1.status.born?.nanoseconds ?? .max)
+    }
+    return distinctPaths(changed + new.map(\.path) + troubled.map(mainPath))
   }
 
   /// Keeps the names that a new file may not take.
@@ -94,15 +107,25 @@ extension Workspace {
     let present = Dictionary(uniqueKeysWithValues: found.files.map { (PathKey($0.path), $0.status) })
     let names = Set(found.names)
     let isFolderDoubtful = !found.isSameFolder && found.absent.count * 2 > present.count + found.absent.count
-    let settled = try client.transaction { transaction in
-      var absences = AbsenceDecision(
-        decision: PathDecision(workspace: parts(for: collection), collection: collection, transaction: transaction),
-        startedAt: startedAt, after: after, isConfirmed: isConfirmed)
-      try absences.decide(present: present, names: names, isFolderDoubtful: isFolderDoubtful)
-      return absences.decision.result
+    let settled: DecisionResult
+    do {
+      settled = try client.transaction { transaction in
+        var absences = AbsenceDecision(
+          decision: PathDecision(
+            workspace: try parts(for: collection, transaction), collection: collection, transaction: transaction),
+          startedAt: startedAt, after: after, isConfirmed: isConfirmed, unsettled: lookAgain,
+          hasGitWorked: hasGitWorked)
+        try absences.decide(present: present, names: names, isFolderDoubtful: isFolderDoubtful)
+        try keep(absences.decision.result.trash)
+        return absences.decision.result
+      }
+    } catch let error as FileSystemError {
+      note(problem: "\(error)", at: collection.folder, &report)
+      return
     }
+    hasGitWorked = false
     report.add(settled.report)
-    try keep(settled.trash)
+    for name in settled.namesFreed { takenNames[collection.folder]?.remove(name) }
     for path in settled.lookAgain { lookAgain.insert(PathKey(path)) }
     if !settled.again.isEmpty { try reconcile(settled.again, collection, &report) }
   }
@@ -123,9 +146,15 @@ struct AbsenceDecision {
   /// How long a file must have been gone.
   let after: Duration
   let isConfirmed: Bool
+  /// Files that were being written when they were looked at.
+  let unsettled: Set<PathKey>
+  /// Whether git has worked since the last complete listing.
+  let hasGitWorked: Bool
 
   /// This many side files gone at once are an accident or git, not a choice.
   private static let sidesAtOnce = 3
+  /// Files that go within this time go together.
+  private static let accidentSpan = Duration.seconds(10)
 
   mutating func decide(present: [PathKey: FileStatus], names: Set<String>, isFolderDoubtful: Bool) throws {
     let (collection, mirror) = (decision.collection, decision.mirror)
@@ -141,12 +170,16 @@ struct AbsenceDecision {
     guard !absent.isEmpty else { return }
     let total = try mirror.count(collection.folder)
     // A file that cannot be read may be any of those that are missing.
-    let isBlocked = try Problems(decision.transaction).paths().contains { path in
-      guard WorkspacePath.folder(of: path) == collection.folder, present[PathKey(path)] != nil else { return false }
-      return try mirror.entry(path: path) == nil
+    let unread = decision.workspace.troubled.union(unsettled).union(
+      try Problems(decision.transaction).paths().map(PathKey.init))
+    let isBlocked = try unread.contains { path in
+      guard present[path] != nil else { return false }
+      return try mirror.entry(path: path.text) == nil
     }
     let waiting = absent.filter { !$0.isHeld }
-    let isAccident = !isConfirmed && (isFolderDoubtful || VanishingBrake.holds(waiting.count, of: total))
+    // One that follows others into a hold belongs to the same accident.
+    let together = absent.filter { !$0.isHeld || startedAt - ($0.absentSince ?? startedAt) < Self.accidentSpan }
+    let isAccident = !isConfirmed && (isFolderDoubtful || VanishingBrake.holds(together.count, of: total))
     if isAccident, !waiting.isEmpty {
       decision.result.report.note(
         .held, collection.folder,
@@ -168,6 +201,7 @@ struct AbsenceDecision {
   private mutating func settle(_ entry: MirrorEntry) throws {
     let collection = decision.collection
     try decision.mirror.remove(entry)
+    if let path = entry.path { decision.result.namesFreed.append(WorkspacePath.name(of: path)) }
     switch try decision.row(entry.base.key) {
     case .gone, .deletedHere, .unknown: break
     case .refusedInsert(let refused, _):
@@ -199,7 +233,7 @@ struct AbsenceDecision {
       side.absentSince = nil
       try sides.save(side)
     }
-    if missing.count >= Self.sidesAtOnce {
+    if missing.count >= Self.sidesAtOnce || (hasGitWorked && !missing.isEmpty) {
       for var side in missing {
         side.isDurable = false
         side.absentSince = nil

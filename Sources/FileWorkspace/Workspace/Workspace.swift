@@ -54,6 +54,8 @@ public actor Workspace {
   var newFileKeys: [PathKey: RowKey] = [:]
   /// What git was doing when last looked at.
   var gitWork: String?
+  /// Whether git has worked since the last complete listing: what is missing then may be its doing.
+  var hasGitWorked = false
   /// Whether everything is to be looked at, since something was held back.
   var needsScan = false
 
@@ -107,7 +109,7 @@ public actor Workspace {
       }
     }
     for settled in writeBack.settle(try journal.pendingIntents()) { count(settled.outcome, settled.intent, &report) }
-    for entry in try replaced.rescueStrays(folders: []) {
+    for entry in try replaced.rescueStrays(folders: collections.map(\.folder)) {
       report.note(.note, entry.origin ?? entry.path, "a text of an interrupted run was kept in the trash")
     }
     return report
@@ -133,14 +135,14 @@ public actor Workspace {
         hasLateTexts = hasLateTexts || WorkspacePath.folder(of: path) == StateFolder.replaced
         continue
       }
-      let name = WorkspacePath.name(of: path)
-      guard FileNames.isRowFile(name) else {
+      switch FileNames.kind(of: WorkspacePath.name(of: path)) {
+      case .row, .sideFile:
+        if try files.status(path) == nil { listings.insert(collection.folder) }
+        byFolder[collection.folder, default: []].append(mainPath(of: path))
+      default:
         // The end of an editor's marker may let a waiting file be rewritten.
         for waiting in waitingForEditor.keys { byFolder[collection.folder, default: []].append(waiting.text) }
-        continue
       }
-      if try files.status(path) == nil { listings.insert(collection.folder) }
-      byFolder[collection.folder, default: []].append(path)
     }
     for collection in collections {
       if let paths = byFolder[collection.folder] {

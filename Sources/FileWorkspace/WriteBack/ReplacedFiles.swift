@@ -33,6 +33,7 @@ public struct ReplacedFiles: Sendable {
   private let files: any FileSystem
   private let journal: any WriteBackJournal
   private let trash: Trash
+  private let now: @Sendable () -> Int64
   private let bytesMax: Int
 
   /// Makes the keeper of a workspace's replaced files.
@@ -42,6 +43,7 @@ public struct ReplacedFiles: Sendable {
   ) {
     self.files = files
     self.journal = journal
+    self.now = now
     self.bytesMax = bytesMax
     trash = Trash(files: files, now: now)
   }
@@ -117,7 +119,9 @@ public struct ReplacedFiles: Sendable {
     }
   }
 
-  /// Moves files that nothing knows of, such as those of a crash before anything was recorded, to the trash.
+  /// Copies files that nothing knows of, such as those of a crash before anything was recorded, to the trash.
+  ///
+  /// From then on they are swept like any other: whoever has one open can still write to it.
   ///
   /// To be called after `settle`, and with no write-back under way.
   ///
@@ -148,17 +152,17 @@ public struct ReplacedFiles: Sendable {
     }
   }
 
-  private func rescue(_ path: String, _ name: String) throws(FileSystemError) -> [TrashEntry] {
-    guard case .file(let content) = try files.look(path, bytesMax: bytesMax),
-      try files.isOpenElsewhere(path) != .yes
-    else { return [] }
+  private func rescue(_ path: String, _ name: String) throws -> [TrashEntry] {
+    guard case .file(let content) = try files.look(path, bytesMax: bytesMax) else { return [] }
     var kept: [TrashEntry] = []
     if !content.bytes.allSatisfy({ $0 == 0 }) {
       kept = try trash.keep([
         TrashItem(origin: name, bytes: content.bytes, reason: "found among the program's own files after a crash")
       ])
     }
-    try files.unlink(path)
+    try journal.updateReplaced(
+      ReplacedFile(
+        path: path, origin: name, hash: content.hash, stamp: content.status.stamp, since: now(), context: ""))
     return kept
   }
 }

@@ -119,7 +119,7 @@ public protocol WriteBackJournal: Sendable {
   /// All replaced files that were not forgotten.
   func replacedFiles() throws -> [ReplacedFile]
 
-  /// Stores an entry again, found by its path.
+  /// Stores an entry, in place of the one with its path where there is one.
   func updateReplaced(_ file: ReplacedFile) throws
 
   /// Forgets entries by their paths.

@@ -9,19 +9,25 @@ public final class EngineStore: Sendable {
   private let lock = Mutex(())
   private nonisolated(unsafe) let database: Database
   let clock: any EngineClock
+  private let beforeCommit: (@Sendable () throws -> Void)?
 
   /// Opens the file at `path`, bringing its schema up to date.
   ///
   /// - Parameters:
   ///   - path: The SQLite file; `:memory:` for a store that ends with the process.
   ///   - clock: The source of the times that entries carry.
-  ///   - migrations: The steps of a caller who keeps tables of its own in the same file, under the part `caller`.
-  public init(path: String, clock: any EngineClock, callerMigrations: [Migration] = []) throws {
+  ///   - callerMigrations: The steps of a caller who keeps tables of its own in the same file, under the part `caller`.
+  ///   - beforeCommit: Called before each commit; what it throws takes the transaction back. A simulated process dies so.
+  public init(
+    path: String, clock: any EngineClock, callerMigrations: [Migration] = [],
+    beforeCommit: (@Sendable () throws -> Void)? = nil
+  ) throws {
     let opened = try Database(path: path)
     try opened.migrate(Migration.engine, part: "engine")
     try opened.migrate(callerMigrations, part: "caller")
     database = opened
     self.clock = clock
+    self.beforeCommit = beforeCommit
   }
 
   /// Commits what `body` did for `user`, or nothing of it.
@@ -30,7 +36,11 @@ public final class EngineStore: Sendable {
   public func transaction<T: Sendable>(user: String, _ body: (EngineTransaction) throws -> T) throws -> T {
     try lock.withLock { _ in
       let transaction = EngineTransaction(database: database, user: user, clock: clock)
-      return try database.transaction { try body(transaction) }
+      return try database.transaction {
+        let result = try body(transaction)
+        try beforeCommit?()
+        return result
+      }
     }
   }
 

@@ -281,8 +281,8 @@ struct InotifyWatcherTests {
     gate.wait()  // The reader is held up from its next wait on.
     try world.folder.save("tasks/held.json", [])
     let player = ScriptPlayer(in: world.folder)
-    // Two files in turn: the kernel joins equal neighbours.
-    for _ in 0...(limit / 2) {
+    // Two files in turn: the kernel joins equal neighbours. The library may take 2,048 off the queue before it is held.
+    for _ in 0..<(limit / 2 + 2000) {
       try player.play(.touch("tasks/t.json"))
       try player.play(.touch("tasks/held.json"))
     }

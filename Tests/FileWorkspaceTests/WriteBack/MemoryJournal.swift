@@ -51,7 +51,8 @@ final class MemoryJournal: WriteBackJournal {
 
   func updateReplaced(_ file: ReplacedFile) throws {
     state.withLock { state in
-      for index in state.replaced.indices where state.replaced[index].path == file.path { state.replaced[index] = file }
+      state.replaced.removeAll { $0.path == file.path }
+      state.replaced.append(file)
     }
   }
 

@@ -221,8 +221,13 @@ struct WriteBackTests {
     try world.files.person.save(".tidemark/tmp/empty", [])
     let rescued = try world.replacedFiles.rescueStrays(folders: ["tasks"])
     #expect(rescued.compactMap { world.files.person.bytes($0.path) } == [WriteBackWorld.saved, Array("y".utf8)])
-    #expect(world.files.person.paths(below: StateFolder.temporary).isEmpty)
-    #expect(try world.files.person.paths(below: StateFolder.replaced) == world.journal.replacedFiles().map(\.path))
+    #expect(try world.replacedFiles.rescueStrays(folders: ["tasks"]).isEmpty, "once is enough")
+    let writer = try world.files.person.open(".tidemark/tmp/x.json")
+    let later = world.now() + ReplacedFiles.staysFor
+    #expect(try world.replacedFiles.sweep(now: later).removed == 3)
+    #expect(world.files.person.paths(below: StateFolder.temporary) == [".tidemark/tmp/x.json"])
+    writer.write(Array("late".utf8))
+    #expect(try world.replacedFiles.lateTexts().map(\.bytes) == [Array("late".utf8)])
   }
 
   @Test("two texts of one name at one time both stay in the trash")

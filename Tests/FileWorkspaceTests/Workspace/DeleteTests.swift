@@ -1,0 +1,228 @@
+import LosslessJSON
+import OfflineEngine
+import StandInServer
+import Testing
+
+@testable import FileWorkspace
+
+@Suite("Files that are gone")
+struct DeleteTests {
+  private func tasks(_ count: Int) async throws -> (world: TaskWorld, one: Replica) {
+    let world = try await TaskWorld.make((1...count).map { task($0, "Task \($0)") })
+    let one = try world.replica()
+    try await one.sync()
+    return (world, one)
+  }
+
+  @Test("a removed file is a delete after its time, proven by two listings, and its text is in the trash")
+  func removed() async throws {
+    let (world, one) = try await tasks(5)
+    try one.remove("task-1.json")
+    _ = try await one.workspace.look(at: ["tasks/task-1.json"])
+    for (seconds, queued) in [(0, 0), (3, 0), (6, 0), (2, 1)] {
+      one.advance(.seconds(seconds))
+      _ = try await one.workspace.tick()
+      #expect(try one.queue.count == queued)
+    }
+    try await one.settle()
+    #expect(world.rows[key(1)] == nil)
+    #expect(world.rows.count == 4)
+    #expect(one.trash.contains { $0.contains(key(1)) })
+    #expect(try one.isClear)
+  }
+
+  @Test("a single sync looks again after two seconds and sends the delete")
+  func singleSync() async throws {
+    let (world, one) = try await tasks(5)
+    try one.remove("task-1.json")
+    #expect(try await one.sync().files.queued == 1)
+    #expect(world.rows.count == 4)
+    #expect(try await one.sync().isQuiet)
+  }
+
+  enum Accident: String, CaseIterable, CustomTestStringConvertible {
+    case folderAway, markerAway, emptyFolder, unreadableStranger, git
+    var testDescription: String { rawValue }
+  }
+
+  @Test("what looks like an accident deletes nothing, and is over by itself", arguments: Accident.allCases)
+  func accidents(accident: Accident) async throws {
+    let (world, one) = try await tasks(8)
+    let person = one.files.person
+    let text = try #require(person.bytes("tasks/task-1.json"))
+    switch accident {
+    case .folderAway: try person.rename("tasks", "elsewhere")
+    case .markerAway:
+      try person.remove("tasks/task-1.json")
+      try person.rename(".tidemark", "gone")
+    case .emptyFolder:
+      try person.rename("tasks", "elsewhere")
+      try person.createFolder("tasks")
+    case .unreadableStranger:
+      try one.move("task-1.json", "new.json")
+      try one.write("new.json", "{")
+    case .git:
+      try person.createFolder(".git/rebase-merge")
+      try person.remove("tasks/task-1.json")
+    }
+    for _ in 0..<3 {
+      _ = try await one.workspace.scan()
+      one.advance(.seconds(20))
+      _ = try await one.workspace.tick()
+    }
+    _ = await one.exchange()
+    #expect(world.rows.count == 8)
+    #expect(try one.queue.isEmpty)
+    switch accident {
+    case .folderAway: try person.rename("elsewhere", "tasks")
+    case .markerAway:
+      try person.rename("gone", ".tidemark")
+      try person.save("tasks/task-1.json", text)
+    case .emptyFolder:
+      try person.removeFolder("tasks")
+      try person.rename("elsewhere", "tasks")
+    case .unreadableStranger: try one.write("new.json", String(decoding: text, as: UTF8.self))
+    case .git:
+      try person.removeFolder(".git/rebase-merge")
+      try person.save("tasks/task-1.json", text)
+    }
+    try await one.settle()
+    #expect(world.rows.count == 8)
+    #expect(one.names.count == 8)
+    #expect(try one.isClear)
+    #expect(try await one.workspace.summary().held == 0)
+    #expect(await one.workspace.waits().isEmpty)
+  }
+
+  @Test(
+    "many files missing at once are held",
+    arguments: [(4, 3, true), (5, 3, true), (6, 3, false), (60, 19, false), (60, 20, true), (2, 2, false)])
+  func brake(total: Int, missing: Int, isHeld: Bool) async throws {
+    let (world, one) = try await tasks(total)
+    let texts = try (1...missing).map { try #require(one.text("task-\($0).json")) }
+    for number in 1...missing { try one.remove("task-\(number).json") }
+    try await one.settle()
+    #expect(world.rows.count == (isHeld ? total : total - missing))
+    #expect(try await one.workspace.summary().held == (isHeld ? missing : 0))
+    guard isHeld else { return }
+    for number in 1...missing { try one.write("task-\(number).json", texts[number - 1]) }
+    try await one.settle()
+    #expect(try await one.workspace.summary().held == 0)
+    #expect(world.rows.count == total)
+    for number in 1...missing { try one.remove("task-\(number).json") }
+    try await one.settle()
+    try await one.sync(isConfirmed: true)
+    #expect(world.rows.count == total - missing)
+    try await one.settle()
+    #expect(try one.isClear)
+    #expect(one.names.count == total - missing)
+  }
+
+  @Test("files missing one after another within the time are counted together")
+  func brakeOneByOne() async throws {
+    let (world, one) = try await tasks(30)
+    for number in 1...20 {
+      try one.remove("task-\(number).json")
+      _ = try await one.workspace.look(at: ["tasks/task-\(number).json"])
+      one.advance(.milliseconds(300))
+    }
+    one.advance(.seconds(60))
+    _ = try await one.workspace.tick()
+    #expect(try one.queue.isEmpty)
+    #expect(try await one.workspace.summary().held == 20)
+    #expect(world.rows.count == 30)
+  }
+
+  @Test("a file that nobody has seen since it was written is written again, not deleted")
+  func neverSeen() async throws {
+    let world = try await TaskWorld.make([task(1, "a"), task(2, "b"), task(3, "c")])
+    let one = try world.replica()
+    _ = try await one.workspace.start()
+    _ = try await one.workspace.scan()
+    _ = await one.exchange()
+    _ = try await one.workspace.writeRows()
+    #expect(one.names.count == 3)
+    try one.remove("a.json")
+    try await one.settle()
+    #expect(world.rows.count == 3)
+    #expect(one.names == ["a.json", "b.json", "c.json"])
+    #expect(try one.isClear)
+  }
+
+  @Test("rows that vanish from the server in bulk are held, and their files stay; confirmed they go to the trash")
+  func vanishedRows() async throws {
+    let (world, one) = try await tasks(5)
+    for number in 1...4 { world.delete(key(number)) }
+    try await one.settle()
+    #expect(one.names.count == 5)
+    #expect(try await one.workspace.summary().held == 4)
+    try await one.sync(isConfirmed: true)
+    try await one.settle()
+    #expect(one.names == ["task-5.json"])
+    #expect(one.trash.count == 4)
+    #expect(try await one.workspace.summary().held == 0)
+  }
+
+  @Test("a row that is gone takes its unchanged file to the trash and comes back under its name")
+  func goneRow() async throws {
+    let (world, one) = try await tasks(5)
+    try one.move("task-1.json", "mine.json")
+    try await one.settle()
+    world.delete(key(1))
+    try await one.settle()
+    #expect(!one.names.contains("mine.json"))
+    #expect(one.trash.contains { $0.contains(key(1)) })
+    world.insert([task(1, "Task 1")])
+    try await one.settle()
+    #expect(one.json("mine.json")?["id"] == .string(key(1)))
+    #expect(try one.isClear)
+  }
+
+  @Test("a delete that the server's policies do not allow brings the file back with a note")
+  func notAllowed() async throws {
+    let (world, one) = try await tasks(5)
+    try one.remove("task-1.json")
+    world.server.faults = [
+      StandInFault(
+        .answer(
+          status: 403, contentType: "application/json",
+          body: #"{"code":"42501","message":"permission denied","details":null,"hint":null}"#), method: "DELETE")
+    ]
+    try await one.settle()
+    #expect(world.rows.count == 5)
+    #expect(one.json("task-1.json")?["title"] == "Task 1")
+    #expect(one.json("task-1.refused.json")?["$problem"]?["code"] == "42501")
+    try one.remove("task-1.refused.json")
+    try await one.settle()
+    #expect(try one.isClear)
+    #expect(one.names.count == 5)
+  }
+
+  @Test("made and removed before the first sync is nothing at all")
+  func madeAndRemoved() async throws {
+    let (world, one) = try await tasks(5)
+    one.network.isConnected = false
+    try one.write("x.json", #"{"title": "x"}"#)
+    try await one.sync()
+    try one.remove("x.json")
+    one.advance(.seconds(20))
+    try await one.sync()
+    #expect(try one.queue.isEmpty)
+    one.network.isConnected = true
+    try await one.settle()
+    #expect(world.rows.count == 5)
+    #expect(one.names.count == 5)
+    #expect(try one.isClear)
+  }
+
+  @Test("a file removed on both replicas is one delete and no trouble")
+  func removedTwice() async throws {
+    let (world, one) = try await tasks(5)
+    let other = try world.replica()
+    try await other.sync()
+    for replica in [one, other] { try replica.remove("task-1.json") }
+    for replica in [one, other, one] { try await replica.settle() }
+    #expect(world.rows.count == 4)
+    #expect(try one.isClear && other.isClear)
+  }
+}
