@@ -73,10 +73,12 @@ import Testing
       try await watch.line(with: "added", "tasks/new.json", from: before)
     }
     try a.write("tasks/y.json", "{\"title\": \"y\"}")
-    #expect(try await a.run("online").status == 0)
     try b.edit("tasks/w.json") { $0["title"] = "theirs" }
     try await b.sync()
+    let beforeMine = watch?.lineCount ?? 0
     try a.edit("tasks/w.json") { $0["title"] = "mine" }
+    try await watch?.line(with: "edited", "tasks/w.json", from: beforeMine)
+    #expect(try await a.run("online").status == 0)
     try await a.sync(expecting: 4)
     let conflict = try await a.run("why", "tasks/w.json")
     #expect(conflict.status == 4)
