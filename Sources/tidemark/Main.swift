@@ -8,6 +8,7 @@ struct Main {
   static let commands: [any Command.Type] = [
     InitCommand.self, WatchCommand.self, SyncCommand.self, StatusCommand.self, OfflineCommand.self, OnlineCommand.self,
     ConfirmCommand.self, LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, WhyCommand.self, LogCommand.self,
+    DoctorCommand.self,
     ServeCommand.self, DemoCommand.self, VersionCommand.self, HelpCommand.self,
   ]
 
