@@ -71,7 +71,10 @@ extension OpenWorkspace {
   func take(_ session: Session) async throws {
     try LoginRules.check(session.user, is: try account())
     try await client.sessions.replace(with: session)
-    try client.transaction { try $0.setNote(Note.account, WorkspaceAccount.note(session.user)) }
+    try client.transaction { transaction in
+      try transaction.setNote(Note.account, WorkspaceAccount.note(session.user))
+      try transaction.setNote(Note.sessionEnded, nil)
+    }
     record([WorkspaceEvent(.note, "", "signed in")])
   }
 
