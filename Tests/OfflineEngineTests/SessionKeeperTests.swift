@@ -251,7 +251,7 @@ struct SessionKeeperTests {
       let parts = try Parts(Self.ending(in: 3600), steps)
       let outcome = try await parts.keeper.signOut(.local, mayAsk: true)
       if let expected { #expect(outcome == expected) } else { #expect(outcome != .done && outcome != .nobody) }
-      #expect(try parts.storage.load() == nil)
+      #expect(parts.storage.load() == nil)
       await #expect(throws: SessionFailure.self) { _ = try await parts.keeper.accessToken() }
       #expect(parts.http.requests.count == 1)
       #expect(try await parts.keeper.signOut(.local, mayAsk: true) == .nobody)
@@ -262,7 +262,7 @@ struct SessionKeeperTests {
   func signsOutOffline() async throws {
     let parts = try Parts(Self.ending(in: 3600))
     #expect(try await parts.keeper.signOut(.global, mayAsk: false) == .onlyHere(reason: "network access is off"))
-    #expect(try parts.storage.load() == nil)
+    #expect(parts.storage.load() == nil)
     #expect(parts.http.requests.isEmpty)
   }
 }
