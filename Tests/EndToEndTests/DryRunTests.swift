@@ -32,7 +32,7 @@ import Testing
     #expect(dry.status == 3, "\(dry.output) \(dry.errors)")
     let plan = try dry.json()
     let sends = try #require(plan["send"] as? [[String: Any]])
-    let shown = sends.map { "\($0["operation"] ?? "") \($0["path"] ?? "") \($0["meetsChange"] ?? "")" }
+    let shown = sends.map { "\($0["operation"] ?? "") \($0["path"] ?? "") \($0["meetsChange"] as? Bool == true)" }
     #expect(shown.sorted() == ["DELETE tasks/y.json false", "INSERT tasks/new.json false", "UPDATE tasks/x.json true"])
     let files = try #require(plan["files"] as? [[String: String]]).map { "\($0["event"] ?? "") \($0["path"] ?? "")" }
     for event in ["written tasks/from-b.json", "removed tasks/z.json", "edited tasks/x.json"] {
