@@ -7,7 +7,8 @@ import Glibc
 struct Main {
   static let commands: [any Command.Type] = [
     InitCommand.self, WatchCommand.self, SyncCommand.self, StatusCommand.self, OfflineCommand.self, OnlineCommand.self,
-    ConfirmCommand.self, ServeCommand.self, DemoCommand.self, VersionCommand.self, HelpCommand.self,
+    ConfirmCommand.self, LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, WhyCommand.self, LogCommand.self,
+    ServeCommand.self, DemoCommand.self, VersionCommand.self, HelpCommand.self,
   ]
 
   static func main() async {

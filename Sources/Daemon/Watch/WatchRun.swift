@@ -34,7 +34,7 @@ public final class WatchRun: Sendable {
   ///
   /// - Parameter ready: Called once everything of the time before is queued and the folders are watched.
   public func run(stop: AsyncStream<Int32>, ready: @escaping @Sendable () -> Void) async throws {
-    let watch = FileWatch(open) { [log] in log(EventLine.text($0)) }
+    let watch = FileWatch(open) { self.say($0) }
     let watching = Wake()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await watch.run { watching.ring() } }
@@ -72,7 +72,15 @@ public final class WatchRun: Sendable {
     dueWake.finish()
   }
 
-  private func book(_ report: WorkspaceReport) {
+  /// Keeps an event in the workspace's log and tells it.
+  private func say(_ event: WorkspaceEvent) {
+    open.record([event])
+    log(EventLine.text(event))
+  }
+
+  /// - Parameter isRecorded: Whether the events stand in the workspace's log already.
+  private func book(_ report: WorkspaceReport, isRecorded: Bool = false) {
+    if !isRecorded { open.record(report.events) }
     for event in report.events { log(EventLine.text(event)) }
     if report.queued > 0 { networkWake.ring() }
     dueWake.ring()
@@ -84,7 +92,7 @@ public final class WatchRun: Sendable {
     for await look in watch.looks {
       switch look {
       case .everything(let reason):
-        if let reason { log(EventLine.text(WorkspaceEvent(.note, "", reason))) }
+        if let reason { say(WorkspaceEvent(.note, "", reason)) }
         book(try await open.workspace.scan())
       case .paths(let paths): book(try await open.workspace.look(at: paths))
       }
@@ -113,9 +121,9 @@ public final class WatchRun: Sendable {
       do {
         book(try await open.workspace.writeRows())
       } catch {
-        log(EventLine.text(WorkspaceEvent(.problem, "", "\(error)")))
+        say(WorkspaceEvent(.problem, "", "\(error)"))
       }
-      if report.synced > 0 { log(EventLine.text(WorkspaceEvent(.note, "", "sent \(report.synced)"))) }
+      if report.synced > 0 { say(WorkspaceEvent(.note, "", "sent \(report.synced)")) }
       let pause: Duration
       if let failure {
         pause = max(wait, Self.retryAfter(failure))
@@ -127,7 +135,7 @@ public final class WatchRun: Sendable {
       }
       let text = failure.map { "\($0)" }
       if text != lastFailure, !watchIsOver {
-        log(EventLine.text(WorkspaceEvent(.note, "", text.map { "changes wait: \($0)" } ?? "in step again")))
+        say(WorkspaceEvent(.note, "", text.map { "changes wait: \($0)" } ?? "in step again"))
       }
       lastFailure = text
       await (failure == nil ? networkWake : retryWake).wait(upTo: pause, clock: open.environment.clock)
@@ -156,15 +164,20 @@ public final class WatchRun: Sendable {
     case "status": return try await open.status(isWatching: true).wireJSON
     case "sync", "confirm":
       let outcome = try await open.sync(isConfirmed: request.command == "confirm")
-      book(outcome.files)
+      book(outcome.files, isRecorded: true)
       return SyncResult(outcome).wireJSON
     case "offline", "online":
       try open.setNetwork(isEnabled: request.command == "online")
-      log(EventLine.text(WorkspaceEvent(.note, "", "network access is \(request.command == "online" ? "on" : "off")")))
+      say(WorkspaceEvent(.note, "", "network access is \(request.command == "online" ? "on" : "off")"))
       networkWake.ring()
       retryWake.ring()
       return .null
     default:
+      if let answer = try await open.answerAccount(request) {
+        networkWake.ring()
+        retryWake.ring()
+        return answer
+      }
       throw DaemonError.control(reason: "it does not know '\(request.command)'; stop it and start it again")
     }
   }

@@ -72,7 +72,7 @@ struct PathDecision {
       reading.file = .row(FileRow(values: known, key: nil))
     }
     if try settleMovedSide(reading, entry) { return }
-    var current = try mirror.entry(path: reading.path)
+    var current = try learnedEntry(path: reading.path)
     for _ in 0..<4 {
       let steps = try steps(reading, &current)
       if case .takeBackDelete(let key)? = steps.first {
@@ -99,6 +99,18 @@ struct PathDecision {
       try carryOut(steps, reading, &current)
       break
     }
+  }
+
+  /// The entry of a path, which knows by now what the server filled in when it took the row made here.
+  private func learnedEntry(path: String) throws -> MirrorEntry? {
+    guard var entry = try mirror.entry(path: path) else { return nil }
+    guard entry.base.version == nil, let made = try transaction.takeMadeRow(collection.table, entry.base.key) else {
+      return entry
+    }
+    entry.base.values = collection.fileValues(made).overlaid(with: entry.base.values)
+    entry.base.version = collection.description.version(of: made)
+    try mirror.save(entry)
+    return entry
   }
 
   /// What an empty file says: a new one takes its title from its name, one that was always empty says nothing, and one
