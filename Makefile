@@ -4,7 +4,7 @@ PACKAGES = libsqlite3-dev libcurl4-openssl-dev libssl-dev libmicrohttpd-dev libi
 SOURCES = Package.swift Sources Tests
 SWIFT ?= swift
 
-.PHONY: help setup run test lint format release install clean
+.PHONY: help setup run test lint format release install bench clean
 
 help:
 	@echo "make setup    install the missing Debian packages"
@@ -12,6 +12,7 @@ help:
 	@echo "make test     check the format and run every test"
 	@echo "make release  build the program for use: .build/release/tidemark"
 	@echo "make install  put it into $(PREFIX)/bin"
+	@echo "make bench    measure it beside what this machine can do at best (BENCH=--quick for a short look)"
 	@echo "make format   lay out the code as .swift-format says"
 
 # Says what it will do before it does it; does nothing where nothing is missing.
@@ -49,6 +50,11 @@ release: setup
 
 install: release
 	install -D -m 755 "$$($(SWIFT) build -c release --static-swift-stdlib --show-bin-path)/tidemark" "$(DESTDIR)$(PREFIX)/bin/tidemark"
+
+# Ten minutes or so; nothing else should run meanwhile.
+bench: release
+	$(SWIFT) build -c release --static-swift-stdlib --product tidemark-bench
+	@"$$($(SWIFT) build -c release --static-swift-stdlib --show-bin-path)/tidemark-bench" $(BENCH)
 
 clean:
 	rm -rf .build

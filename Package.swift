@@ -35,10 +35,14 @@ let package = Package(
     .target(name: "Daemon", dependencies: ["FileWorkspace"], swiftSettings: strict),
     .executableTarget(
       name: "tidemark", dependencies: ["Daemon", "FileWorkspace", "StandInServer"], swiftSettings: strict),
+    .executableTarget(
+      name: "tidemark-bench", dependencies: ["SupabaseAPI", "SQLite", "LosslessJSON"], path: "Sources/Benchmarks",
+      swiftSettings: strict),
 
     .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON"], swiftSettings: strict),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),
-    .testTarget(name: "SupabaseAPITests", dependencies: ["SupabaseAPI"], exclude: ["Goldens", "Fixtures"], swiftSettings: strict),
+    .testTarget(
+      name: "SupabaseAPITests", dependencies: ["SupabaseAPI"], exclude: ["Goldens", "Fixtures"], swiftSettings: strict),
     .testTarget(
       name: "OfflineEngineTests", dependencies: ["OfflineEngine", "StandInServer"], swiftSettings: strict),
     .testTarget(
