@@ -5,9 +5,13 @@ import PackageDescription
 let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
 
 /// What `tidemark init` lays down, compiled into the program: a single binary has no folder to look for it in.
-let templates: [Resource] = ["tidemark.json", "gitignore", "gitattributes", "schema.sql"].map {
-  .embedInCode("../../Templates/tasks-and-photos/\($0)")
-}
+///
+/// The names differ in all folders, since an embedded file is known by its last name alone.
+let templates: [Resource] = [
+  "gitignore", "gitattributes",
+  "tasks-and-photos/tidemark.json", "tasks-and-photos/schema.sql", "tasks-and-photos/schema.json",
+  "contacts/contacts-tidemark.json", "contacts/contacts-schema.sql", "contacts/contacts-schema.json",
+].map { .embedInCode("../../Templates/\($0)") }
 
 let package = Package(
   name: "tidemark",

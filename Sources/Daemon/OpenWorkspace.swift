@@ -44,6 +44,7 @@ public final class OpenWorkspace: Sendable {
     let identity = try WorkspaceIdentity(store, folder, settings)
     client = try Self.client(store, identity.user, folder.session, settings, environment)
     files = try LiveFileSystem(root: folder.path)
+    SchemaFiles.refresh(settings, in: files)
     workspace = Workspace(
       WorkspaceParts(
         settings: settings, client: client, files: files, environment: environment,

@@ -136,6 +136,9 @@ public struct WorkspaceSetup: Sendable {
       }
       if isNew {
         for file in template.files(server: settings.server) where try files.status(file.path) == nil {
+          if let slash = file.path.lastIndex(of: "/") {
+            try files.createFolder(String(file.path[..<slash]), isPrivate: false)
+          }
           try files.replace(file.path, with: file.bytes, temporaryFolder: StateFolder.temporary)
           written.append(file.path)
         }
@@ -149,6 +152,7 @@ public struct WorkspaceSetup: Sendable {
       }
       throw error
     }
+    SchemaFiles.refresh(settings, in: files)
     return written
   }
 

@@ -36,6 +36,13 @@ public struct WorkspaceSettings: Sendable, Hashable {
   /// The settings' file, directly in the workspace.
   public static let fileName = "tidemark.json"
 
+  /// What `pullEvery` may be, in seconds.
+  static let pullEveryBounds = 0.1...86_400
+  /// What `settle` may be, in milliseconds.
+  static let settleBounds = 1.0...60_000
+  /// What `deleteAfter` may be, in seconds.
+  static let deleteAfterBounds = 0.0...86_400
+
   /// The project.
   public var server: ServerSettings
   /// The tables and their folders, in order.
@@ -77,9 +84,11 @@ public struct WorkspaceSettings: Sendable, Hashable {
     self.init(
       server: try Self.server(try root.member("server", "an object with url and key")),
       collections: try Self.collections(try root.member("collections", "an array of collections")))
-    if let node = root["pullEvery"] { pullEvery = try node.duration(.seconds(1), in: 0.1...86_400, "seconds") }
-    if let node = root["settle"] { settle = try node.duration(.milliseconds(1), in: 1...60_000, "milliseconds") }
-    if let node = root["deleteAfter"] { deleteAfter = try node.duration(.seconds(1), in: 0...86_400, "seconds") }
+    if let node = root["pullEvery"] { pullEvery = try node.duration(.seconds(1), in: Self.pullEveryBounds, "seconds") }
+    if let node = root["settle"] { settle = try node.duration(.milliseconds(1), in: Self.settleBounds, "milliseconds") }
+    if let node = root["deleteAfter"] {
+      deleteAfter = try node.duration(.seconds(1), in: Self.deleteAfterBounds, "seconds")
+    }
     if let node = root["conflicts"] {
       let what = "\"hold\""
       guard let policy = ConflictPolicy(rawValue: try node.text(what)) else { throw node.error("expected \(what)") }

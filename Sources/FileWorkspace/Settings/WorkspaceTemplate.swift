@@ -16,28 +16,38 @@ public struct WorkspaceTemplate: Sendable, Hashable {
   public let settings: [UInt8]
   /// What makes the tables in a Supabase project.
   public let schemaSQL: [UInt8]
-  private let gitIgnore: [UInt8]
-  private let gitAttributes: [UInt8]
+  /// The tables for a local stand-in, as its schema file.
+  public let standInSchema: [UInt8]
 
   /// Tasks as JSON files, with photos.
   public static let tasksAndPhotos = WorkspaceTemplate(
     name: "tasks-and-photos", settings: PackageResources.tidemark_json, schemaSQL: PackageResources.schema_sql,
-    gitIgnore: PackageResources.gitignore, gitAttributes: PackageResources.gitattributes)
+    standInSchema: PackageResources.schema_json)
+
+  /// People and the companies they work for.
+  public static let contacts = WorkspaceTemplate(
+    name: "contacts", settings: PackageResources.contacts_tidemark_json,
+    schemaSQL: PackageResources.contacts_schema_sql, standInSchema: PackageResources.contacts_schema_json)
 
   /// All templates.
-  public static let all = [tasksAndPhotos]
+  public static let all = [tasksAndPhotos, contacts]
 
   /// The template of a name, or nil where there is none.
   public static func named(_ name: String) -> WorkspaceTemplate? { all.first { $0.name == name } }
 
   /// Returns the files that a new workspace on a server begins with.
   public func files(server: ServerSettings) -> [File] {
-    [
-      File(path: WorkspaceSettings.fileName, bytes: Array(WorkspaceSettings.text(self, server: server).utf8)),
-      File(path: ".gitignore", bytes: gitIgnore),
-      File(path: ".gitattributes", bytes: gitAttributes),
+    let text = WorkspaceSettings.text(self, server: server)
+    var files = [
+      File(path: WorkspaceSettings.fileName, bytes: Array(text.utf8)),
+      File(path: ".gitignore", bytes: PackageResources.gitignore),
+      File(path: ".gitattributes", bytes: PackageResources.gitattributes),
       File(path: "schema.sql", bytes: schemaSQL),
     ]
+    if let settings = try? WorkspaceSettings(parsing: Array(text.utf8)) {
+      files.append(File(path: SchemaFile.editorSettingsPath, bytes: Array(SchemaFile.editorSettings(settings).utf8)))
+    }
+    return files
   }
 }
 

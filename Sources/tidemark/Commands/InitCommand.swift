@@ -19,7 +19,7 @@ struct InitCommand: Command {
     options: [
       .value("--server", "URL", "The project's URL, such as https://abcd.supabase.co."),
       .value("--key", "KEY", "The project's publishable (or anon) key."),
-      .value("--template", "NAME", "What the workspace begins with (default: tasks-and-photos)."),
+      .value("--template", "NAME", "What the workspace begins with: tasks-and-photos (the default) or contacts."),
       .flag("--anonymous", "Make a new anonymous account (the default)."),
       .value("--sign-up", "EMAIL", "Make a new account with a password."),
       .value("--sign-in", "EMAIL", "Use an account that exists."),
@@ -46,12 +46,7 @@ struct InitCommand: Command {
     case (.some, nil): throw UsageError(message: "--server needs --key KEY beside it")
     case (nil, .some): throw UsageError(message: "--key needs --server URL beside it")
     }
-    let name = arguments.value("--template") ?? WorkspaceTemplate.tasksAndPhotos.name
-    guard let template = WorkspaceTemplate.named(name) else {
-      let known = WorkspaceTemplate.all.map(\.name).joined(separator: ", ")
-      throw UsageError(message: "there is no template '\(Terminal.safe(name))'; there is: \(known)")
-    }
-    self.template = template
+    template = try arguments.value("--template").map(WorkspaceTemplate.chosen) ?? .tasksAndPhotos
     switch (arguments.has("--anonymous"), arguments.value("--sign-up"), arguments.value("--sign-in")) {
     case (_, nil, nil): account = .anonymous
     case (false, let email?, nil): account = .signUp(email)
@@ -90,6 +85,15 @@ struct InitCommand: Command {
     case .signUp(let email): .signUp(email: email, password: try Password.read(from: passwordFile))
     case .signIn(let email): .signIn(email: email, password: try Password.read(from: passwordFile))
     }
+  }
+}
+
+extension WorkspaceTemplate {
+  /// The template of a name on the command line.
+  static func chosen(_ name: String) throws(UsageError) -> WorkspaceTemplate {
+    if let template = named(name) { return template }
+    let known = all.map(\.name).joined(separator: ", ")
+    throw UsageError(message: "there is no template '\(Terminal.safe(name))'; there is: \(known)")
   }
 }
 

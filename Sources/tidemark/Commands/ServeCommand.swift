@@ -1,4 +1,5 @@
 import Daemon
+import FileWorkspace
 import FoundationEssentials
 import LosslessJSON
 import StandInServer
@@ -15,6 +16,7 @@ struct ServeCommand: Command {
       .value("--port", "PORT", "The port (default: 54321); 0 picks a free one."),
       .value("--data", "DIR", "Keep rows, users and keys in DIR."),
       .value("--schema", "FILE", "The tables, as JSON (default: those of tasks-and-photos)."),
+      .value("--template", "NAME", "The tables of a template of 'tidemark init'."),
       .value("--jwt-secret-file", "FILE", "Sign access tokens with the bytes of FILE, at least 32."),
       .flag("--log", "Print a line a request on standard error."),
     ])
@@ -22,6 +24,7 @@ struct ServeCommand: Command {
   private let port: Int
   private let data: String?
   private let schema: String?
+  private let template: WorkspaceTemplate?
   private let secret: String?
   private let isLogging: Bool
 
@@ -29,6 +32,8 @@ struct ServeCommand: Command {
     port = try arguments.number("--port", in: 0...65_535) ?? 54_321
     data = arguments.value("--data")
     schema = arguments.value("--schema")
+    template = try arguments.value("--template").map(WorkspaceTemplate.chosen)
+    if schema != nil, template != nil { throw UsageError(message: "--schema and --template exclude one another") }
     secret = arguments.value("--jwt-secret-file")
     isLogging = arguments.has("--log")
   }
@@ -42,6 +47,9 @@ struct ServeCommand: Command {
       } catch let error as StandInError {
         throw CommandFailure(message: "\(Terminal.safe(schema)): \(error)")
       }
+    }
+    if let template {
+      configuration.schema = try Schema(parsing: String(decoding: template.standInSchema, as: UTF8.self))
     }
     if let secret { configuration.jwtSecret = try Self.bytes(secret) }
     if isLogging { configuration.log = { terminal.note($0) } }

@@ -8,13 +8,17 @@ final class Site {
   let url: String
   let key: String
   private let port: String
+  private let serving: [String]
 
   /// Starts a server whose rows survive it.
-  init() async throws {
+  ///
+  /// - Parameter serving: More options of `serve`.
+  init(serving: [String] = []) async throws {
+    self.serving = serving
     let base = FileManager.default.temporaryDirectory.appendingPathComponent("tidemark-e2e-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: base, withIntermediateDirectories: true)
     path = URL(fileURLWithPath: base).resolvingSymlinksInPath().path
-    server = try Program(["serve", "--port", "0", "--data", "\(path)/server", "--json"])
+    server = try Program(["serve", "--port", "0", "--data", "\(path)/server", "--json"] + serving)
     let first = try await Self.firstLine(of: server)
     url = try #require(first["url"] as? String)
     key = try #require(first["publishable_key"] as? String)
@@ -40,14 +44,14 @@ final class Site {
 
   /// Starts it again with its data, on its port.
   func startServer() async throws {
-    server = try Program(["serve", "--port", port, "--data", "\(path)/server", "--json"])
+    server = try Program(["serve", "--port", port, "--data", "\(path)/server", "--json"] + serving)
     _ = try await Self.firstLine(of: server)
   }
 
   /// Makes a workspace of the site's one user.
-  func workspace(_ name: String, isFirst: Bool) async throws -> Replica {
+  func workspace(_ name: String, isFirst: Bool, options: [String] = []) async throws -> Replica {
     let account = [isFirst ? "--sign-up" : "--sign-in", "me@example.com", "--password-file", "\(path)/password"]
-    let made = try await Tidemark.run(["init", "\(path)/\(name)", "--server", url, "--key", key] + account)
+    let made = try await Tidemark.run(["init", "\(path)/\(name)", "--server", url, "--key", key] + account + options)
     #expect(made.status == 0, "\(made.errors)")
     return Replica(path: "\(path)/\(name)")
   }

@@ -33,11 +33,25 @@ import Testing
     #expect(settings.settle == .milliseconds(50))
   }
 
+  @Test("contacts have two collections, with a number, a day, a condition and a column that is only shown")
+  func contacts() throws {
+    let server = try ServerSettings(url: "http://127.0.0.1:54321", key: "k")
+    let settings = try WorkspaceSettings(
+      parsing: Array(WorkspaceSettings.text(.contacts, server: server).utf8))
+    #expect(settings.collections.map(\.folder) == ["companies", "people"])
+    #expect(settings.collection(folder: "companies")?.column("discount")?.type == .number)
+    let people = try #require(settings.collection(folder: "people"))
+    #expect(people.column("birthday")?.type == .date)
+    #expect(people.column("created_at")?.isReadOnly == true)
+    #expect(people.conditions == [RowCondition("archived", .eq, false)])
+  }
+
   @Test("the files of a new workspace are its settings, what git needs, and the schema")
   func files() throws {
     let server = try ServerSettings(url: "http://127.0.0.1:54321", key: "k")
     let files = WorkspaceTemplate.tasksAndPhotos.files(server: server)
-    #expect(files.map(\.path) == ["tidemark.json", ".gitignore", ".gitattributes", "schema.sql"])
+    #expect(
+      files.map(\.path) == ["tidemark.json", ".gitignore", ".gitattributes", "schema.sql", ".vscode/settings.json"])
     for file in files {
       #expect(file.bytes.last == UInt8(ascii: "\n"))
       #expect(!String(decoding: file.bytes, as: UTF8.self).contains("\u{FFFD}"))

@@ -1,0 +1,203 @@
+import LosslessJSON
+
+/// The dialect that all common editors know.
+private let dialect: JSONValue = "http://json-schema.org/draft-07/schema#"
+
+/// Members that are a person's own.
+private let notes: JSONValue = ["^\\$": true]
+
+extension CollectionSettings {
+  /// The JSON Schema of the collection's files.
+  ///
+  /// What it refuses, the codec refuses too; the codec alone knows a leap year or a row that exists already.
+  public var fileSchema: JSONValue {
+    var properties = JSONObject()
+    for column in columns { properties[column.name] = .object(column.schema(isKey: isKey(column.name))) }
+    var schema: JSONObject = [
+      "$schema": dialect, "title": .string(folder), "description": .string("A row of the table \(table)."),
+      "type": "object", "properties": .object(properties), "patternProperties": notes, "additionalProperties": false,
+    ]
+    let required = editableColumns.filter(\.isRequired).map { JSONValue.string($0.name) }
+    if !required.isEmpty {
+      // In the file of a row that exists an absent member says nothing.
+      schema["anyOf"] = [
+        ["required": .array(key.map(JSONValue.string))], ["required": .array(required)],
+      ]
+    }
+    return .object(schema)
+  }
+}
+
+extension CollectionColumn {
+  fileprivate func schema(isKey: Bool) -> JSONObject {
+    var schema: JSONObject = [:]
+    if let name = type.schemaTypeName {
+      schema["type"] = isRequired && !isKey && !isReadOnly ? .string(name) : [.string(name), "null"]
+    } else if isRequired, !isKey, !isReadOnly {
+      schema["not"] = ["type": "null"]
+    }
+    for (name, value) in type.schemaBounds { schema[name] = value }
+    var sentences: [String] = []
+    if isKey { sentences.append("The key. Leave it out in a new file: it is made by itself.") }
+    if isReadOnly {
+      sentences.append("Only shown; the server sets it.")
+      schema["readOnly"] = true
+    }
+    sentences.append("Expected: \(RowFile.expectation(of: type)).")
+    schema["description"] = .string(sentences.joined(separator: " "))
+    return schema
+  }
+}
+
+extension ColumnType {
+  fileprivate var schemaTypeName: String? {
+    switch self {
+    case .uuid, .text, .date, .timestamp: "string"
+    case .boolean: "boolean"
+    case .integer: "integer"
+    case .number: "number"
+    case .json: nil
+    }
+  }
+
+  fileprivate var schemaBounds: JSONObject {
+    switch self {
+    case .uuid: ["pattern": "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"]
+    case .date: ["pattern": "^([0-9]{4,6}-[0-9]{2}-[0-9]{2}( BC)?|-?infinity)$"]
+    case .timestamp:
+      ["pattern": "^([0-9]{4,6}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}[0-9:.+Zz-]*( BC)?|-?infinity)$"]
+    case .integer: ["minimum": .integer(.min), "maximum": .integer(.max)]
+    case .text, .boolean, .number, .json: [:]
+    }
+  }
+}
+
+extension WorkspaceSettings {
+  /// The JSON Schema of tidemark.json.
+  public static let schema: JSONValue = [
+    "$schema": dialect, "title": "tidemark.json", "description": "The settings of a Tidemark workspace.",
+    "type": "object",
+    "properties": [
+      "server": object(
+        "The Supabase project.",
+        [
+          "url": text("The project's address.", pattern: "^[hH][tT][tT][pP][sS]?://"),
+          "key": text("The publishable (or anon) key; secret keys are refused.", pattern: "^(?!sb_secret_)[!-~]+$"),
+        ], required: ["url", "key"]),
+      "collections": [
+        "description": "The tables that are mirrored, and their folders.", "type": "array", "minItems": 1,
+        "items": collectionSchema,
+      ],
+      "pullEvery": number("Seconds between two pulls of a watcher.", pullEveryBounds, standard: 2),
+      "settle": number(
+        "Milliseconds that a file must be left alone before it counts as saved.", settleBounds, standard: 50),
+      "deleteAfter": number(
+        "Seconds that a file must be gone before its row is deleted while watching.", deleteAfterBounds, standard: 10),
+      "conflicts": [
+        "description": "What happens where two people changed the same thing: 'hold' keeps both side by side.",
+        "enum": words(ConflictPolicy.allCases.map(\.rawValue)), "default": "hold",
+      ],
+    ],
+    "required": ["server", "collections"], "patternProperties": notes, "additionalProperties": false,
+  ]
+
+  private static let collectionSchema = object(
+    "A table and the folder it is mirrored into.",
+    [
+      "folder": text("The folder, directly in the workspace.", pattern: "^[^./\\\\#][^/\\\\]*$"),
+      "table": text("The table.", pattern: blankless),
+      "key": [
+        "description": "The key's column, or several.",
+        "anyOf": [
+          ["type": "string", "pattern": .string(blankless)],
+          [
+            "type": "array", "items": ["type": "string", "pattern": .string(blankless)], "minItems": 1,
+            "uniqueItems": true,
+          ],
+        ],
+      ],
+      "keyMadeBy": [
+        "description": "Who makes the key of a new row.",
+        "enum": words(CollectionSettings.KeyMaker.allCases.map(\.rawValue)),
+        "default": "device",
+      ],
+      "version": optionalText("A column that every update moves; without one the last write wins."),
+      "cursor": optionalText("A column of a server time, by which changes are fetched."),
+      "name": optionalText("The column that names the files."),
+      "columns": [
+        "description": "What the files show, in order.", "type": "array", "minItems": 1, "items": columnSchema,
+      ],
+      "where": [
+        "description": "Conditions that rows must meet, such as {\"archived\": false}.", "type": "object",
+        "patternProperties": notes, "additionalProperties": ["anyOf": [scalar, comparisons]],
+      ],
+    ], required: ["folder", "table", "key", "columns"])
+
+  private static let columnSchema: JSONValue = {
+    let types = ColumnType.allCases.map(\.rawValue)
+    let pattern = "^ *[^$ ][^ ]* +(\(types.joined(separator: "|")))( +required| +read-only)* *$"
+    let completions = types.map { JSONValue.string("name \($0)") }
+    return [
+      "anyOf": [
+        ["type": "string", "pattern": .string(pattern), "examples": .array(completions)],
+        object(
+          "A column.",
+          [
+            "name": text("The column's name.", pattern: "^[^$]"),
+            "type": ["enum": words(types)],
+            "required": ["description": "Whether a new row needs it.", "type": "boolean"],
+            "readOnly": ["description": "Whether it is only shown.", "type": "boolean"],
+          ], required: ["name", "type"]),
+      ]
+    ]
+  }()
+
+  private static let scalar: JSONValue = ["type": ["string", "number", "boolean", "null"]]
+
+  private static let comparisons: JSONValue = {
+    var properties = JSONObject()
+    for comparison in RowCondition.Comparison.allCases {
+      switch comparison {
+      case .eq, .neq: properties[comparison.rawValue] = scalar
+      case .lt, .lte, .gt, .gte: properties[comparison.rawValue] = ["type": ["string", "number", "boolean"]]
+      case .in:
+        properties[comparison.rawValue] = [
+          "type": "array", "items": ["type": ["string", "number", "boolean"]], "minItems": 1,
+        ]
+      }
+    }
+    return [
+      "type": "object", "properties": .object(properties), "patternProperties": notes, "additionalProperties": false,
+      "minProperties": 1,
+    ]
+  }()
+
+  // MARK: Parts
+
+  private static let blankless = "\\S"
+
+  private static func object(_ description: String, _ properties: JSONObject, required: [String]) -> JSONValue {
+    [
+      "description": .string(description), "type": "object", "properties": .object(properties),
+      "required": words(required), "patternProperties": notes, "additionalProperties": false,
+    ]
+  }
+
+  private static func text(_ description: String, pattern: String) -> JSONValue {
+    ["description": .string(description), "type": "string", "pattern": .string(pattern)]
+  }
+
+  private static func optionalText(_ description: String) -> JSONValue {
+    ["description": .string(description), "type": ["string", "null"], "pattern": .string(blankless)]
+  }
+
+  private static func number(_ description: String, _ bounds: ClosedRange<Double>, standard: Int64) -> JSONValue {
+    let value = { (bound: Double) in JSONNumber(bound).map(JSONValue.number) ?? .null }
+    return [
+      "description": .string(description), "type": "number", "minimum": value(bounds.lowerBound),
+      "maximum": value(bounds.upperBound), "default": .integer(standard),
+    ]
+  }
+
+  private static func words(_ words: [String]) -> JSONValue { .array(words.map(JSONValue.string)) }
+}
