@@ -130,21 +130,34 @@ public final class LiveFileSystem: FileSystem {
 
   private func openFolder(_ parts: [String], _ path: String) throws(FileSystemError) -> Descriptor {
     let flags = O_RDONLY | O_DIRECTORY
-    var folder = try system(path, "open") { () throws(SystemError) in
-      Descriptor(try call { openat(rootFolder.number, ".", flags | O_CLOEXEC) })
+    guard let first = parts.first else {
+      return try system(path, "open") { () throws(SystemError) in
+        Descriptor(try call { openat(rootFolder.number, ".", flags | O_CLOEXEC) })
+      }
     }
-    for (index, part) in parts.enumerated() {
+    var folder: Descriptor
+    do {
+      folder = try Descriptor.open(in: rootFolder, first, flags)
+    } catch {
+      throw Self.notOpened(error, first, in: rootFolder, path, walked: first)
+    }
+    for (index, part) in parts.enumerated().dropFirst() {
       do {
         folder = try Descriptor.open(in: folder, part, flags)
       } catch {
-        let walked = parts[...index].joined(separator: "/")
-        if let kind = try? Self.status(in: folder, part).kind, kind != .folder {
-          throw .wrongKind(walked, found: kind, expected: .folder)
-        }
-        throw .from(error.code, error.code == ENOENT ? path : walked, "open")
+        throw Self.notOpened(error, part, in: folder, path, walked: parts[...index].joined(separator: "/"))
       }
     }
     return folder
+  }
+
+  private static func notOpened(
+    _ error: SystemError, _ name: String, in folder: borrowing Descriptor, _ path: String, walked: String
+  ) -> FileSystemError {
+    if let kind = try? status(in: folder, name).kind, kind != .folder {
+      return .wrongKind(walked, found: kind, expected: .folder)
+    }
+    return .from(error.code, error.code == ENOENT ? path : walked, "open")
   }
 
   /// Gives an error number its path and the words for what was tried.

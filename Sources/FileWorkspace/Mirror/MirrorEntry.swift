@@ -213,6 +213,13 @@ struct Mirror {
     }
   }
 
+  /// Whether files wait to be seen for the first time since they were written.
+  func hasUnseen(_ collection: String) throws -> Bool {
+    try database.first(
+      "SELECT 1 FROM mirror WHERE collection = ? AND was_seen = 0 AND absent_since IS NULL AND is_held = 0 LIMIT 1",
+      [.text(collection)]) != nil
+  }
+
   /// Notes that a listing shows the file; with the numbers of the last look it counts as seen.
   func setPresent(_ collection: String, _ presence: Presence, isSeen: Bool) throws {
     guard presence.isMissed || (isSeen && !presence.wasSeen) else { return }

@@ -181,7 +181,7 @@ extension Workspace {
       return path
     }
     let former = try Mirror(transaction).formerPath(collection.folder, key)
-    var taken = takenNames[collection.folder] ?? TakenNames()
+    let taken = takenNames[collection.folder] ?? TakenNames()
     let path: String
     if let former, !taken.contains(folded: FileNames.folded(WorkspacePath.name(of: former))) {
       path = former
@@ -189,10 +189,8 @@ extension Workspace {
       let name = FileNames.fileName(title: collection.title(values), id: keyText) { taken.contains(folded: $0) }
       path = WorkspacePath.joined(collection.folder, name)
     }
-    if row != nil {
-      taken.insert(WorkspacePath.name(of: path))
-      takenNames[collection.folder] = taken
-    }
+    // In place: a copy of all names for each new file would take a time that grows with the square of their number.
+    if row != nil { takenNames[collection.folder, default: TakenNames()].insert(WorkspacePath.name(of: path)) }
     newFileKeys[PathKey(path)] = key
     return path
   }

@@ -37,6 +37,15 @@ extension EngineTransaction {
     )
   }
 
+  /// Whether the server showed the row in this version and still has it; looks at no value.
+  func isCached(_ table: String, _ key: RowKey, version: String?) throws -> Bool {
+    try database.first(
+      """
+      SELECT 1 FROM cached_row
+      WHERE user_id = ? AND table_name = ? AND key = ? AND body IS NOT NULL AND version IS ?
+      """, [.text(user), .text(table), .text(key.text), .optional(version)]) != nil
+  }
+
   /// The row with the queued writes laid over it.
   public func row(_ table: String, _ key: RowKey) throws -> OverlaidRow {
     let server = try cachedRow(table, key)

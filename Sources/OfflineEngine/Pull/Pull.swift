@@ -262,9 +262,7 @@ private struct TablePull {
         guard let key = table.key(of: row) else { return nil }
         if let known {
           if let version = known[key.text], version == table.version(of: row) { return nil }
-        } else if let cached = try transaction.cachedRow(table.name, key), cached.values != nil,
-          cached.version == table.version(of: row)
-        {
+        } else if try transaction.isCached(table.name, key, version: table.version(of: row)) {
           return nil
         }
         return key
