@@ -43,7 +43,8 @@ struct CrashTests {
     case .update: try first.update(key, ["title": "B"])
     case .delete: try first.delete(key)
     }
-    try first.insert(RowKey("00000000-0000-4000-8000-0000000000ff"), ["title": "behind"])
+    // With other columns than the write at hand, so that it travels in a request of its own.
+    try first.insert(RowKey("00000000-0000-4000-8000-0000000000ff"), ["title": "behind", "notes": "n"])
     // The image of the disk is taken while the request is under way; the dying process sends nothing more.
     let isTaken = Mutex(false)
     let take: @Sendable () -> HTTPError = {

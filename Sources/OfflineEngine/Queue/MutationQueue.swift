@@ -161,11 +161,11 @@ extension EngineTransaction {
       .map(pendingMutation)
   }
 
-  /// The first queued write behind the write numbered `id`.
-  func nextPending(after id: Int64) throws -> PendingMutation? {
-    try database.first(
-      "SELECT * FROM mutation WHERE user_id = ? AND list = 'queued' AND id > ? ORDER BY id LIMIT 1",
-      [.text(user), .integer(id)]
+  /// The first queued writes behind the write numbered `id`, in the order they will be sent.
+  func pending(after id: Int64, limit: Int) throws -> [PendingMutation] {
+    try database.rows(
+      "SELECT * FROM mutation WHERE user_id = ? AND list = 'queued' AND id > ? ORDER BY id LIMIT ?",
+      [.text(user), .integer(id), .integer(Int64(limit))]
     ).map(pendingMutation)
   }
 

@@ -32,8 +32,17 @@ struct ReplayPass {
   var report = SyncReport()
   /// The token under which the server has just shown a row of this user.
   var provenToken: Secret?
-  /// Whether the write at hand has left this device in this pass.
+  /// The last write that was taken in hand.
+  private var last: Int64 = 0
+  /// The writes that travel now.
+  private var inHand: Set<Int64> = []
+  /// Whether they have left this device in this pass.
   private var hasLeft = false
+  /// The writes that are on record as sent and not settled, and how often each was sent before this pass.
+  private(set) var claims: [Int64: Int] = [:]
+
+  /// How many writes go on record in one commit.
+  static let claimCount = 64
 
   init(client: OfflineClient, onlyTable: String?) {
     self.client = client
@@ -50,39 +59,81 @@ struct ReplayPass {
   }
 
   private mutating func sendAll() async throws(SyncFailure) {
-    var last: Int64 = 0
-    while let waiting = try next(after: last) {
-      if let onlyTable, waiting.write.table != onlyTable {
-        report.heldBehindOtherTables = try client.commit { try $0.queuedCount(onlyTable) }
-        return
+    do throws(SyncFailure) {
+      while var waiting = try next() {
+        if let onlyTable, waiting.write.table != onlyTable {
+          report.heldBehindOtherTables = try client.commit { try $0.queuedCount(onlyTable) }
+          break
+        }
+        if Task.isCancelled { throw .cancelled }
+        do throws(RequestFailure) { try client.checkMayAsk() } catch { throw error.reason }
+        guard let earlierSends = claims[waiting.id] else {
+          try claim()
+          continue  // What was claimed is read anew, as it now is.
+        }
+        waiting.sendCount = earlierSends
+        let table = try client.description(of: waiting.write.table)
+        let run = try insertRun(from: waiting, table)
+        if run.count > 1 {
+          try await replayInserts(run[...], table)
+        } else {
+          takeInHand([waiting.id])
+          try await replay(waiting, table)
+          settleClaims()
+        }
       }
-      if Task.isCancelled { throw .cancelled }
-      do throws(RequestFailure) { try client.checkMayAsk() } catch { throw error.reason }
-      // Read again: the write may have been taken back or folded meanwhile.
-      guard let mutation = try claim(waiting.id) else { continue }
-      last = mutation.id
-      do {
-        try await replay(mutation, try client.description(of: mutation.write.table))
-      } catch {
-        if !hasLeft { try client.commit { try $0.markUnsent(mutation.id) } }
-        throw error
-      }
+    } catch {
+      try giveBack()
+      throw error
+    }
+    try giveBack()
+  }
+
+  private func next() throws(SyncFailure) -> PendingMutation? { try pending(after: last, limit: 1).first }
+
+  /// The writes behind a number, as many as are claimed at once.
+  func pending(after id: Int64, limit: Int = Self.claimCount) throws(SyncFailure) -> [PendingMutation] {
+    do {
+      return try client.read { try $0.pending(after: id, limit: limit) }
+    } catch {
+      throw .local(reason: "\(error)")
     }
   }
 
-  private func next(after id: Int64) throws(SyncFailure) -> PendingMutation? {
-    do { return try client.read { try $0.nextPending(after: id) } } catch { throw .local(reason: "\(error)") }
+  /// Notes that claimed writes are about to travel.
+  mutating func takeInHand(_ ids: [Int64]) {
+    inHand = Set(ids)
+    last = ids.last ?? last
+    hasLeft = false
   }
 
-  /// The write, on record as sent before anything of it leaves; `nil` when it is queued no more.
+  /// Notes that what is in hand is settled.
+  mutating func settleClaims() {
+    for id in inHand { claims[id] = nil }
+  }
+
+  /// Puts the next writes on record as sent before anything of them leaves.
   ///
-  /// A process that dies from here on finds a write in doubt, and no later save folds into values that are on their way.
-  private mutating func claim(_ id: Int64) throws(SyncFailure) -> PendingMutation? {
-    hasLeft = false
-    return try client.commit { transaction in
-      guard let row = try transaction.entry(id, list: .queued) else { return nil }
-      try transaction.markSent(id)
-      return try transaction.pendingMutation(row)
+  /// A process that dies from here on finds them in doubt, and no later save folds into values that are on their way. One
+  /// commit for many: it costs about as much as sending one write.
+  private mutating func claim() throws(SyncFailure) {
+    let claims = claims
+    let new = try client.commit { transaction in
+      let new = try transaction.pending(after: last, limit: Self.claimCount)
+        .prefix { onlyTable == nil || $0.write.table == onlyTable }.filter { claims[$0.id] == nil }
+      for mutation in new { try transaction.markSent(mutation.id) }
+      return new
+    }
+    for mutation in new { self.claims[mutation.id] = mutation.sendCount }
+  }
+
+  /// Takes the writes off the record that certainly did not leave.
+  private mutating func giveBack() throws(SyncFailure) {
+    let unsent = claims.keys.filter { !hasLeft || !inHand.contains($0) }
+    claims = [:]
+    guard !unsent.isEmpty else { return }
+    try client.commit { transaction in
+      for id in unsent { try transaction.markUnsent(id) }
     }
   }
 
@@ -154,7 +205,7 @@ struct ReplayPass {
 
   // MARK: Inserts
 
-  private mutating func replayInsert(_ mutation: PendingMutation, _ table: TableDescription) async throws(SyncFailure) {
+  mutating func replayInsert(_ mutation: PendingMutation, _ table: TableDescription) async throws(SyncFailure) {
     let write = mutation.write
     // A send that may have arrived is repeated so that it cannot make a second row or fail on its own first one.
     let returning = distinct(table.readColumns + write.values.names)
@@ -169,13 +220,7 @@ struct ReplayPass {
         try finish(mutation, table, answer: row, .making)
         return
       }
-      guard let row = try await readByKey(write.key, table) else {
-        try reject(
-          mutation, nil,
-          "the server has a row under this key that this user may not see, or its policies hide the new row")
-        return
-      }
-      try await settleExisting(mutation, table, row)
+      try await settleUnanswered(mutation, table)
     case .refused(let details):
       if details.code == "23505", let row = try await readByKey(write.key, table) {
         try await settleExisting(mutation, table, row)
@@ -183,6 +228,17 @@ struct ReplayPass {
         try reject(mutation, details, details.message)
       }
     }
+  }
+
+  /// Settles an insert that gave no row back: its key is taken.
+  mutating func settleUnanswered(_ mutation: PendingMutation, _ table: TableDescription) async throws(SyncFailure) {
+    guard let row = try await readByKey(mutation.write.key, table) else {
+      try reject(
+        mutation, nil,
+        "the server has a row under this key that this user may not see, or its policies hide the new row")
+      return
+    }
+    try await settleExisting(mutation, table, row)
   }
 
   /// An insert found its key taken: by its own earlier send, or by a row with other values.
@@ -239,30 +295,36 @@ struct ReplayPass {
         + (mutation.write.operation == .delete ? "delete" : "change"))
   }
 
-  /// Records that the server has the write: it leaves the queue, its row goes into the cache, its version forwards.
+  /// Records that the server has the write.
   ///
   /// - Parameter answer: The columns the server returned; `nil` for a delete of a row that was gone already.
   mutating func finish(
     _ mutation: PendingMutation, _ table: TableDescription, answer: JSONObject?, _ origin: AnsweredBy
   ) throws(SyncFailure) {
-    let write = mutation.write
-    try client.commit { transaction in
-      try transaction.remove(mutation.id)
-      guard write.operation != .delete, let answer else {
-        try transaction.setGone(table.name, write.key)
-        return
-      }
-      switch origin {
-      case .making:
-        try transaction.mergeAnswer(table, write.key, answer, guardedWith: nil)
-        // Not of a row that an earlier send made: others may have read and changed it since.
-        try transaction.setMadeRow(table.name, write.key, answer)
-      case .row(let version): try transaction.mergeAnswer(table, write.key, answer, guardedWith: version)
-      case .reading(let row): try transaction.setCachedRow(table, write.key, row.merging(answer))
-      }
-      try transaction.forward(mutation, table, answer: answer, origin)
-    }
+    try client.commit { try $0.finish(mutation, table, answer: answer, origin) }
     report.synced += 1
+  }
+}
+
+extension EngineTransaction {
+  /// Takes a write that the server has out of the queue: its row goes into the cache, its version forwards.
+  func finish(_ mutation: PendingMutation, _ table: TableDescription, answer: JSONObject?, _ origin: AnsweredBy) throws
+  {
+    let key = mutation.write.key
+    try remove(mutation.id)
+    guard mutation.write.operation != .delete, let answer else {
+      try setGone(table.name, key)
+      return
+    }
+    switch origin {
+    case .making:
+      try mergeAnswer(table, key, answer, guardedWith: nil)
+      // Not of a row that an earlier send made: others may have read and changed it since.
+      try setMadeRow(table.name, key, answer)
+    case .row(let version): try mergeAnswer(table, key, answer, guardedWith: version)
+    case .reading(let row): try setCachedRow(table, key, row.merging(answer))
+    }
+    try forward(mutation, table, answer: answer, origin)
   }
 }
 
