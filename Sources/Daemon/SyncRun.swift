@@ -45,7 +45,11 @@ extension OpenWorkspace {
   /// One whole pass: scan, queue, replay, pull, write back.
   ///
   /// Files that are gone are looked for again after two seconds and then deleted on the server: a single run has no later.
-  public func sync(isConfirmed: Bool = false) async throws -> SyncOutcome {
+  ///
+  /// - Parameters:
+  ///   - isConfirmed: Whether a person has said that what is missing in large numbers is really gone.
+  ///   - isWatching: Whether a watcher goes on when this is over.
+  public func sync(isConfirmed: Bool = false, isWatching: Bool = false) async throws -> SyncOutcome {
     var files = try await workspace.start()
     files.add(isConfirmed ? try await workspace.confirm() : try await workspace.scan())
     var (replay, failure) = await exchange(isConfirmed: isConfirmed)
@@ -62,6 +66,7 @@ extension OpenWorkspace {
       failure = secondFailure
       files.add(try await workspace.writeRows())
     }
+    if !isWatching { files.add(try await workspace.writeProblemNotes(isAtOnce: true)) }
     try await workspace.seeWrittenFiles()
     if failure == nil { client.noteSynced() }
     try remember(client.syncStatus)

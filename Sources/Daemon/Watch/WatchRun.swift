@@ -1,5 +1,4 @@
 import FileWorkspace
-import LosslessJSON
 import OfflineEngine
 
 /// One running workspace: files are watched, edits queued, the queue sent, rows fetched and written back.
@@ -142,30 +141,24 @@ public final class WatchRun: Sendable {
   // MARK: Control
 
   private func control() async {
-    for await call in listener.calls {
-      do {
-        call.answer(.result(try await answer(call.request)))
-      } catch {
-        call.answer(.error("\(error)"))
-      }
+    // Side by side: a sync may take as long as the network does, and must not keep the others waiting.
+    await withDiscardingTaskGroup { group in
+      for await call in listener.calls { group.addTask { await self.take(call) } }
     }
   }
 
-  private func answer(_ request: ControlRequest) async throws -> JSONValue {
-    switch request.command {
-    case "status": return try await open.status(isWatching: true).wireJSON
-    case "sync", "confirm":
-      let outcome = try await open.sync(isConfirmed: request.command == "confirm")
-      book(outcome.files)
-      return SyncResult(outcome).wireJSON
-    case "offline", "online":
-      try open.setNetwork(isEnabled: request.command == "online")
-      log(EventLine.text(WorkspaceEvent(.note, "", "network access is \(request.command == "online" ? "on" : "off")")))
-      networkWake.ring()
-      retryWake.ring()
-      return .null
-    default:
-      throw DaemonError.control(reason: "it does not know '\(request.command)'; stop it and start it again")
+  private func take(_ call: ControlListener.Call) async {
+    do {
+      let answer = try await open.answer(call.request, isWatching: true)
+      if let note = answer.note { log(EventLine.text(WorkspaceEvent(.note, "", note))) }
+      book(answer.report)
+      if answer.wakesNetwork {
+        networkWake.ring()
+        retryWake.ring()
+      }
+      call.answer(.result(answer.result))
+    } catch {
+      call.answer(.error("\(error)"))
     }
   }
 }
