@@ -6,7 +6,9 @@ import Testing
   func fiveMinutes() async throws {
     let site = try await Site()
     let readme = try String(contentsOfFile: "\(Tidemark.packageRoot)/README.md", encoding: .utf8)
-    let blocks = readme.components(separatedBy: "```sh\n").dropFirst().compactMap { $0.components(separatedBy: "```").first }
+    let blocks = readme.components(separatedBy: "```sh\n").dropFirst().compactMap {
+      $0.components(separatedBy: "```").first
+    }
     try #require(blocks.count >= 4)
     let script = """
       set -eu

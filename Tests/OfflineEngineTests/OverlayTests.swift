@@ -40,9 +40,23 @@ struct OverlayTests {
     try desk.client.transaction { try $0.mergeAnswer(Desk.tasks, Self.key, answer, guardedWith: t2) }
     #expect(try desk.cached?.isStale == true)
     #expect(try desk.cached?.version == nil)
-    try desk.cache()
-    try desk.client.transaction { try $0.mergeAnswer(Desk.tasks, Self.key, answer, guardedWith: t1) }
-    #expect(try desk.cached == CachedRow(values: Desk.row("C", t3), version: t3, isStale: false))
+  }
+
+  @Test("an answer at the row's own version makes a whole row, to be read again where no cursor shows what else moved")
+  func wholeAnswer() throws {
+    let desk = try Desk()
+    let answer: JSONObject = ["id": 42, "updated_at": .string(t3), "title": "C"]
+    var table = Desk.tasks
+    for cursor in ["updated_at", nil] {
+      table.cursorColumn = cursor
+      try desk.cache()
+      try desk.client.transaction { [table] in try $0.mergeAnswer(table, Self.key, answer, guardedWith: t1) }
+      #expect(try desk.cached == CachedRow(values: Desk.row("C", t3), version: t3, isStale: cursor == nil))
+    }
+    try desk.client.transaction { [table] in
+      try $0.mergeAnswer(table, Self.key, Desk.row("D", t2), guardedWith: t3)
+    }
+    #expect(try desk.cached == CachedRow(values: Desk.row("D", t2), version: t2, isStale: false))
   }
 
   @Test("changes are noted once a row, and a row that is as it was is none")

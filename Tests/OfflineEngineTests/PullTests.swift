@@ -1,59 +1,12 @@
 import LosslessJSON
 import SQLite
-import StandInServer
 import SupabaseAPI
-import Synchronization
 import Testing
 
 @testable import OfflineEngine
 
 @Suite("A pull")
 struct PullTests {
-  /// A world with one user, whose rows are laid out by the test.
-  private struct Ground {
-    let world: World
-    let session: Session
-    let replica: Replica
-
-    init(
-      _ count: Int = 0, rowCountMax: Int = 1_000, pageRows: Int = 1_000, tables: [TableDescription] = [World.tasks]
-    ) async throws {
-      world = try World(rowCountMax: rowCountMax)
-      session = try await world.signUp("a@example.com")
-      if count > 0 { try world.lay(manyRows(count, owner: session.user.id)) }
-      replica = try world.replica(session, tables: tables, pageRows: pageRows)
-    }
-
-    /// How often anything was written to the state.
-    func writes() throws -> Int64 {
-      try replica.store.read(user: session.user.id) {
-        try $0.database.first("SELECT total_changes() AS n")?.integer("n") ?? -1
-      }
-    }
-
-    /// Checks that the cache holds exactly the server's rows.
-    func checkSame(sourceLocation: SourceLocation = #_sourceLocation) throws {
-      let rows = try world.rows()
-      #expect(try replica.rowCount == rows.count, sourceLocation: sourceLocation)
-      for row in rows {
-        guard let key = replica.table.key(of: row) else { continue }
-        let cached = try replica.cached(key)
-        #expect(cached?.values == row.picking(replica.table.readColumns), sourceLocation: sourceLocation)
-      }
-    }
-
-    /// Rows stamped with one time.
-    func lay(_ numbers: Range<Int>, at time: String) throws {
-      try world.lay(
-        numbers.map { number in
-          [
-            "id": key(number).values[0], "user_id": .string(session.user.id), "title": .string("Task \(number)"),
-            "created_at": .string(time), "updated_at": .string(time),
-          ]
-        })
-    }
-  }
-
   // MARK: The first pull
 
   @Test(
@@ -375,6 +328,21 @@ struct PullTests {
     try ground.checkSame()
   }
 
+  @Test("a table with a cursor and no version sees a late commit without reading row by row")
+  func cursorWithoutVersion() async throws {
+    var table = World.tasks
+    table.versionColumn = nil
+    let ground = try await Ground(30, tables: [table])
+    try await ground.replica.pull()
+    try ground.world.change(key(30), ["notes": "on time"])
+    try await ground.replica.pull()
+    try commitLate(ground, 7, secondsAgo: 20)
+    ground.replica.http.forget()
+    #expect(try await ground.replica.pull() == PullReport(changed: 1))
+    #expect(ground.replica.http.requests.count == 4)
+    try ground.checkSame()
+  }
+
   @Test("a row that no longer meets the conditions is gone")
   func conditions() async throws {
     var table = World.tasks
@@ -408,62 +376,5 @@ struct PullTests {
     #expect(try ground.replica.cached(key(2))?.isStale == false)
     #expect(try ground.replica.row(key(3)).isGone)
     try ground.checkSame()
-  }
-
-  // MARK: Both ways
-
-  @Test("after a pass finds nothing new in the rows that the pass wrote")
-  func afterPass() async throws {
-    let ground = try await Ground(10)
-    try await ground.replica.pull()
-    try ground.replica.insert(key(100), ["title": "new"])
-    try ground.replica.update(key(1), ["title": "mine"])
-    try ground.replica.delete(key(2))
-    #expect(Counts(await ground.replica.sync()) == Counts(synced: 3))
-    #expect(try await ground.replica.pull() == PullReport())
-    try ground.checkSame()
-  }
-
-  @Test("two devices that edit, delete and insert in turns agree in the end", arguments: 0..<12 as Range<UInt64>)
-  func convergence(seed: UInt64) async throws {
-    var random = Seeded(seed)
-    let ground = try await Ground(12, rowCountMax: 5)
-    let replicas = [
-      ground.replica,
-      try ground.world.replica(ground.session, resolver: ConflictResolvers.lastWriteWins),
-    ]
-    for replica in replicas { try await replica.pull() }
-    for step in 0..<30 {
-      let replica = random.pick(replicas)
-      let number = Int.random(in: 1...14, using: &random)
-      let row = try replica.row(key(number))
-      switch Int.random(in: 0..<6, using: &random) {
-      case 0: if row.values != nil { try replica.delete(key(number), coalesces: true) }
-      case 1: try replica.insert(key(100 + step), ["title": "new"])
-      case 2: _ = await replica.sync()
-      case 3: try await replica.pull()
-      default:
-        if row.values != nil {
-          try replica.update(key(number), [random.pick(["title", "notes"]): .string("\(step)")], coalesces: true)
-        }
-      }
-    }
-    for replica in replicas {
-      _ = await replica.sync()
-      // What waits for a person is settled for the server.
-      try replica.client.transaction { transaction in
-        for entry in try transaction.conflictedMutations() { try transaction.dismissConflictedMutation(entry.id) }
-      }
-      #expect(try replica.rejected.isEmpty && replica.pending.isEmpty)
-    }
-    let rows = try ground.world.rows()
-    for replica in replicas {
-      try await replica.pull(isConfirmed: true)
-      #expect(try replica.rowCount == rows.count)
-      for row in rows {
-        guard let key = World.tasks.key(of: row) else { continue }
-        #expect(try replica.row(key).values == row.picking(World.tasks.readColumns))
-      }
-    }
   }
 }

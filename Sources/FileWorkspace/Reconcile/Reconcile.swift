@@ -100,6 +100,8 @@ private func knownFile(_ base: FileBase, _ file: FileRow, _ input: ReconcileInpu
     case .nobody: if case .unknown = input.otherRow { return [.problem(.foreignKey(key))] }
     }
   }
+  // Moved over this file before its key stood in it: the row follows its file, as with a key.
+  if file.key == nil, case .absent(let path) = input.owner { return [.moveFrom(path: path)] }
   let columns = edit(file.values, from: base.values)
   switch input.row {
   case .gone, .deletedHere:

@@ -66,11 +66,13 @@ struct PathDecision {
     var reading = reading
     let entry = try mirror.entry(path: reading.path)
     if reading.isEmpty {
-      guard let known = try valuesOfEmptyFile(reading, entry) else { return }
+      reading.file = .row(FileRow(values: [:], key: nil))
+      let before = try entry ?? owner(of: reading, besides: nil)
+      guard let known = try valuesOfEmptyFile(reading, before) else { return }
       reading.file = .row(FileRow(values: known, key: nil))
     }
     if try settleMovedSide(reading, entry) { return }
-    var current = try mirror.entry(path: reading.path)
+    var current = try learnedEntry(path: reading.path)
     for _ in 0..<4 {
       let steps = try steps(reading, &current)
       if case .takeBackDelete(let key)? = steps.first {
@@ -81,7 +83,10 @@ struct PathDecision {
       if case .moveFrom(let path)? = steps.first {
         guard var moved = try owner(of: reading, besides: current) else { break }
         result.report.note(.moved, reading.path, "from \(path)")
-        if let old = moved.path { result.namesFreed.append(WorkspacePath.name(of: old)) }
+        if let old = moved.path {
+          result.namesFreed.append(WorkspacePath.name(of: old))
+          result.again.append(old)  // Another file may lie there, to be judged anew now.
+        }
         moved.path = reading.path
         moved.lastPath = reading.path
         moved.absentSince = nil
@@ -94,6 +99,18 @@ struct PathDecision {
       try carryOut(steps, reading, &current)
       break
     }
+  }
+
+  /// The entry of a path, which knows by now what the server filled in when it took the row made here.
+  private func learnedEntry(path: String) throws -> MirrorEntry? {
+    guard var entry = try mirror.entry(path: path) else { return nil }
+    guard entry.base.version == nil, let made = try transaction.takeMadeRow(collection.table, entry.base.key) else {
+      return entry
+    }
+    entry.base.values = collection.fileValues(made).overlaid(with: entry.base.values)
+    entry.base.version = collection.description.version(of: made)
+    try mirror.save(entry)
+    return entry
   }
 
   /// What an empty file says: a new one takes its title from its name, one that was always empty says nothing, and one
@@ -180,16 +197,16 @@ struct PathDecision {
   private func keyOwner(_ reading: PathReading, besides entry: MirrorEntry?) throws -> KeyOwner {
     guard let other = try owner(of: reading, besides: entry) else { return .nobody }
     guard let path = other.path else { return .absent(path: other.lastPath) }
-    return try isStill(other, at: path) ? .present(path: path) : .absent(path: path)
+    return try isStill(other, at: path, besides: reading) ? .present(path: path) : .absent(path: path)
   }
 
-  /// The entry of another path to which a file belongs: by the key in it; a new file without one by its number.
+  /// The entry of another path to which a file belongs: by the key in it; a file without one by its number.
   private func owner(of reading: PathReading, besides entry: MirrorEntry?) throws -> MirrorEntry? {
     guard case .row(let file) = reading.file else { return nil }
     var other: MirrorEntry?
     if let key = file.key {
       other = try mirror.entry(collection.folder, key: key)
-    } else if entry == nil, let content = reading.content {
+    } else if let content = reading.content {
       other = try mirror.entry(collection.folder, file: content)
     }
     guard let other, other.base.key != entry?.base.key, other.path != reading.path else { return nil }
@@ -197,9 +214,10 @@ struct PathDecision {
   }
 
   /// Whether a row's file still lies at its path, and not another row's that was moved there.
-  private func isStill(_ entry: MirrorEntry, at path: String) throws -> Bool {
+  private func isStill(_ entry: MirrorEntry, at path: String, besides reading: PathReading) throws -> Bool {
     guard let status = try workspace.files.status(path), status.kind == .file else { return false }
     if status.identity == entry.seen?.identity { return true }
+    if reading.content?.status.identity == entry.seen?.identity { return false }
     guard let content = try? workspace.files.read(path, bytesMax: RowFile.bytesMax),
       let key = (try? RowFile.read(content.bytes, collection.settings))?.key.map(RowKey.init)
     else { return true }
@@ -299,7 +317,14 @@ struct PathDecision {
     guard let content = reading.content else { return }
     var entry = try mirror.entry(collection.folder, key: entry.base.key) ?? entry
     let seen = SeenFile(content.status, content.hash, at: workspace.now)
-    guard entry.seen != seen || entry.absentSince != nil || !entry.wasSeen else { return }
+    var needsKey = false
+    // A draft laid over the file, or a key that was taken out: it is written again, in its time.
+    if case .row(let file) = reading.file, file.key == nil, entry.keyDueAt == nil { needsKey = true }
+    guard needsKey || entry.seen != seen || entry.absentSince != nil || !entry.wasSeen else { return }
+    if needsKey {
+      entry.base.writtenKey = nil
+      entry.keyDueAt = workspace.now + Workspace.keyDelay
+    }
     entry.seen = seen
     entry.wasSeen = true
     entry.absentSince = nil

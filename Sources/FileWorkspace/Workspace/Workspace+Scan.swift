@@ -14,10 +14,11 @@ extension Workspace {
     guard gitWork == nil else { return }
     let startedAt = now
     listedAt[collection.folder] = startedAt
+    let known: [PathKey: KnownFile]
     let found: FolderScan
     do throws(ScanError) {
-      found = try scanner.scan(
-        collection.folder, known: try knownFiles(collection), identity: folderIdentities[collection.folder])
+      known = try knownFiles(collection)
+      found = try scanner.scan(collection.folder, known: known, identity: folderIdentities[collection.folder])
     } catch {
       if unscannable.updateValue(error, forKey: collection.folder) != error {
         report.note(.held, collection.folder, "\(error)")
@@ -30,7 +31,7 @@ extension Workspace {
     try loadNames(collection, onDisk: found.names)
     findProblemNotes(found.names, collection)
     let unreadable = found.unreadableNames.map { WorkspacePath.joined(collection.folder, Self.printable($0)) }
-    try reconcile(try pathsToRead(found, collection, besides: unreadable), collection, &report)
+    try reconcile(try pathsToRead(found, known, collection, besides: unreadable), collection, &report)
     for path in unreadable {
       note(problem: "the name is not UTF-8; it is left alone until the file is renamed", at: path, &report)
     }
@@ -77,7 +78,9 @@ extension Workspace {
     name.map { (0x20..<0x7F).contains($0) ? String(UnicodeScalar($0)) : "\\x" + String($0, radix: 16) }.joined()
   }
 
-  private func pathsToRead(_ found: FolderScan, _ collection: Collection, besides: [String]) throws -> [String] {
+  private func pathsToRead(
+    _ found: FolderScan, _ known: [PathKey: KnownFile], _ collection: Collection, besides: [String]
+  ) throws -> [String] {
     let troubled = try client.read { try Problems($0).paths() }.filter {
       WorkspacePath.folder(of: $0) == collection.folder && !besides.contains($0)
     }
@@ -86,7 +89,10 @@ extension Workspace {
     let new = found.files.filter { $0.change == .new }.sorted {
       ($0.status.born?.nanoseconds ?? .max) < ($1.status.born?.nanoseconds ?? .max)
     }
-    return distinctPaths(changed + new.map(\.path) + troubled.map(mainPath))
+    // What was only moved comes first: then nothing that lies at its old place is taken for it.
+    let inodes = Set(known.values.map(\.stamp.inode))
+    let (moved, fresh) = new.partitioned { inodes.contains($0.status.inode) }
+    return distinctPaths(moved.map(\.path) + changed + fresh.map(\.path) + troubled.map(mainPath))
   }
 
   /// Keeps the names that a new file may not take.

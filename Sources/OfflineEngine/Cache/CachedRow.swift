@@ -74,17 +74,19 @@ extension EngineTransaction {
   /// Lays the columns of an answered write into the cached row.
   ///
   /// The answer holds the key, the version and the columns the write set. They make a whole row at the new version only
-  /// when the cached copy had the version that the write was guarded with; otherwise the row must be read again.
+  /// when the cached copy had the version that the write was guarded with; otherwise the row must be read again. It is
+  /// read again, too, where only versions tell what moved: the server may have set other columns by the same write.
   func mergeAnswer(_ table: TableDescription, _ key: RowKey, _ answer: JSONObject, guardedWith version: String?) throws
   {
     let before = try cachedRow(table.name, key)
-    let isWhole = before?.values != nil && before?.isStale == false && before?.version == version
+    let isWhole = before?.values != nil && before?.version == version && (version != nil || before?.isStale == false)
     let merged = (before?.values ?? [:]).merging(answer)
     let holdsAllColumns = table.readColumns.allSatisfy { answer[$0] != nil }
-    let isFresh = isWhole || holdsAllColumns
+    let isMovedByVersionOnly = table.versionColumn != nil && table.cursorColumn == nil
     // Older parts under the new version would let a later write pass over a change that nobody here has seen.
     try store(
-      table.name, key, values: merged, version: isFresh ? table.version(of: answer) : nil, isStale: !isFresh)
+      table.name, key, values: merged, version: isWhole || holdsAllColumns ? table.version(of: answer) : nil,
+      isStale: !holdsAllColumns && (!isWhole || isMovedByVersionOnly))
     try noteChange(table.name, key)
   }
 

@@ -71,7 +71,9 @@ private struct TablePull {
 
   private func needsSweep(_ state: PullState) throws(SyncFailure) -> Bool {
     guard table.cursorColumn != nil, let sweptAt = state.sweptAt else { return true }
-    return isConfirmed || client.environment.clock.now() - sweptAt >= client.configuration.sweepEvery
+    let age = client.environment.clock.now() - sweptAt
+    // A clock that was set back would keep the next sweep waiting until it has caught up.
+    return isConfirmed || age >= client.configuration.sweepEvery || age < .zero
   }
 
   // MARK: Behind the cursor
@@ -127,12 +129,13 @@ private struct TablePull {
     else { return }
     var after = [JSONValue.string(time.minus(client.configuration.pullOverlap).text)]
     let names = [column] + table.keyColumns
+    let readsWhole = table.versionColumn == nil  // Nothing else tells which rows differ.
+    let columns = readsWhole ? table.readColumns : distinct(table.identityColumns + [column])
     while true {
       let answer = try await select(
-        distinct(table.identityColumns + [column]), filters: [keyset(Array(names.prefix(after.count)), after: after)],
-        order: names.map { Order($0) })
+        columns, filters: [keyset(Array(names.prefix(after.count)), after: after)], order: names.map { Order($0) })
       guard let last = answer.rows.last, let lastKey = table.key(of: last), let lastTime = last[column] else { break }
-      try await fetchDiffering(answer.rows)
+      if readsWhole { try keep(answer.rows) } else { try await fetchDiffering(answer.rows) }
       let next = [lastTime] + lastKey.values
       guard next != after else { break }
       after = next
@@ -251,16 +254,15 @@ private struct TablePull {
     }
   }
 
-  /// Fetches whole rows for those of a page of keys and versions that are unknown or differ.
+  /// Fetches whole rows for those of a page of keys and versions that are unknown or differ, in a table with versions.
   private mutating func fetchDiffering(_ page: [JSONObject], known: [String: String?]? = nil) async throws(SyncFailure)
   {
     let differing = try commit { transaction in
       try page.compactMap { row -> RowKey? in
         guard let key = table.key(of: row) else { return nil }
         if let known {
-          if let version = known[key.text], version == table.version(of: row), table.versionColumn != nil { return nil }
+          if let version = known[key.text], version == table.version(of: row) { return nil }
         } else if let cached = try transaction.cachedRow(table.name, key), cached.values != nil,
-          table.versionColumn != nil,
           cached.version == table.version(of: row)
         {
           return nil

@@ -147,6 +147,14 @@ extension EngineTransaction {
     return counts
   }
 
+  /// How many writes of the user to one table are queued.
+  func queuedCount(_ table: String) throws -> Int {
+    Int(
+      try database.first(
+        "SELECT count(*) AS n FROM mutation WHERE user_id = ? AND list = 'queued' AND table_name = ?",
+        [.text(user), .text(table)])?.integer("n") ?? 0)
+  }
+
   /// The user's queued writes, in the order they will be sent.
   public func pendingMutations() throws -> [PendingMutation] {
     try database.rows("SELECT * FROM mutation WHERE user_id = ? AND list = 'queued' ORDER BY id", [.text(user)])

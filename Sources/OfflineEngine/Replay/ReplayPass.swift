@@ -6,10 +6,13 @@ extension OfflineClient {
   ///
   /// Stops at the first failure that may pass, so that no write overtakes an earlier one. Calls run one after another.
   /// Never throws: the report and `syncStatus.lastSyncError` say why a pass stopped.
-  public func syncPendingMutations() async -> SyncReport {
+  ///
+  /// - Parameter table: Only this table's writes are sent, and none of them ahead of an earlier write to another; `nil`
+  ///   for all tables.
+  public func syncPendingMutations(_ table: String? = nil) async -> SyncReport {
     await passLock.withLock {
       updateStatus { $0.isSyncing = true }
-      var pass = ReplayPass(client: self)
+      var pass = ReplayPass(client: self, onlyTable: table)
       await pass.run()
       let report = pass.report
       updateStatus { status in
@@ -24,13 +27,18 @@ extension OfflineClient {
 /// One pass over the queue.
 struct ReplayPass {
   let client: OfflineClient
+  /// The one table whose writes are sent; `nil` for all.
+  let onlyTable: String?
   var report = SyncReport()
   /// The token under which the server has just shown a row of this user.
   var provenToken: Secret?
   /// Whether the write at hand has left this device in this pass.
   private var hasLeft = false
 
-  init(client: OfflineClient) { self.client = client }
+  init(client: OfflineClient, onlyTable: String?) {
+    self.client = client
+    self.onlyTable = onlyTable
+  }
 
   mutating func run() async {
     do {
@@ -44,14 +52,17 @@ struct ReplayPass {
   private mutating func sendAll() async throws(SyncFailure) {
     var last: Int64 = 0
     while let waiting = try next(after: last) {
+      if let onlyTable, waiting.write.table != onlyTable {
+        report.heldBehindOtherTables = try client.commit { try $0.queuedCount(onlyTable) }
+        return
+      }
       if Task.isCancelled { throw .cancelled }
       do throws(RequestFailure) { try client.checkMayAsk() } catch { throw error.reason }
-      let table = try client.description(of: waiting.write.table)
-      guard let mutation = try claim(after: last) else { return }
-      guard mutation.id == waiting.id else { continue }  // That one was taken back; this one is claimed again.
+      // Read again: the write may have been taken back or folded meanwhile.
+      guard let mutation = try claim(waiting.id) else { continue }
       last = mutation.id
       do {
-        try await replay(mutation, table)
+        try await replay(mutation, try client.description(of: mutation.write.table))
       } catch {
         if !hasLeft { try client.commit { try $0.markUnsent(mutation.id) } }
         throw error
@@ -63,15 +74,15 @@ struct ReplayPass {
     do { return try client.read { try $0.nextPending(after: id) } } catch { throw .local(reason: "\(error)") }
   }
 
-  /// The next write, on record as sent before anything of it leaves.
+  /// The write, on record as sent before anything of it leaves; `nil` when it is queued no more.
   ///
   /// A process that dies from here on finds a write in doubt, and no later save folds into values that are on their way.
-  private mutating func claim(after id: Int64) throws(SyncFailure) -> PendingMutation? {
+  private mutating func claim(_ id: Int64) throws(SyncFailure) -> PendingMutation? {
     hasLeft = false
     return try client.commit { transaction in
-      guard let mutation = try transaction.nextPending(after: id) else { return nil }
-      try transaction.markSent(mutation.id)
-      return mutation
+      guard let row = try transaction.entry(id, list: .queued) else { return nil }
+      try transaction.markSent(id)
+      return try transaction.pendingMutation(row)
     }
   }
 
@@ -246,6 +257,7 @@ struct ReplayPass {
       case .row(let version): try transaction.mergeAnswer(table, write.key, answer, guardedWith: version)
       case .reading(let row): try transaction.setCachedRow(table, write.key, row.merging(answer))
       }
+      if write.operation == .insert { try transaction.setMadeRow(table.name, write.key, answer) }
       try transaction.forward(mutation, table, answer: answer, origin)
     }
     report.synced += 1

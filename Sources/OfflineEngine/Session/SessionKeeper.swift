@@ -19,7 +19,7 @@ public enum SessionFailure: Error, Sendable, CustomStringConvertible {
   case ended(reason: String)
   /// The access token has expired and cannot be refreshed now; it may work later.
   case cannotRefresh(reason: String, isConnectivity: Bool)
-  /// The server did not take a token that should be good; it may work later.
+  /// The server did not take a token that should be good.
   case notAccepted(reason: String)
   /// The stored session belongs to somebody else than this state.
   case otherUser
@@ -32,7 +32,9 @@ public enum SessionFailure: Error, Sendable, CustomStringConvertible {
     case .signedOut: "nobody is signed in; run 'tidemark login'"
     case .ended(let reason): "the server ended the session (\(reason)); sign in again with 'tidemark login'"
     case .cannotRefresh(let reason, _): "signed in, but the access token cannot be refreshed yet: \(reason)"
-    case .notAccepted(let reason): "the server did not accept the session: \(reason)"
+    case .notAccepted(let reason):
+      "the server took the request for nobody's or refused its token (\(reason)); check the project's URL and key, "
+        + "then sign in again with 'tidemark login'"
     case .otherUser: "the stored session belongs to another user than this workspace; sign in as its own user"
     case .storage(let reason): "the session could not be read or stored: \(reason)"
     }

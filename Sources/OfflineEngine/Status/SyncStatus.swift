@@ -50,7 +50,7 @@ public enum SyncFailure: Error, Sendable, CustomStringConvertible {
   public var mayPass: Bool {
     switch self {
     case .networkDisabled, .connectivity, .unavailable, .cancelled, .unproven: true
-    case .session(.cannotRefresh), .session(.notAccepted): true
+    case .session(.cannotRefresh): true
     default: false
     }
   }

@@ -66,6 +66,18 @@ extension Migration {
       ) WITHOUT ROWID;
 
       CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-      """)
+      """),
+    Migration(
+      "made rows",
+      """
+      -- The server's answer to an insert, until the one who made the row has looked at it.
+      CREATE TABLE made_row (
+        user_id TEXT NOT NULL,
+        table_name TEXT NOT NULL,
+        key TEXT NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (user_id, table_name, key)
+      ) WITHOUT ROWID;
+      """),
   ]
 }

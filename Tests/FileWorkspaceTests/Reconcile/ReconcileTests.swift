@@ -112,6 +112,10 @@ struct ReconcileTests {
       "b f without id: the same row", ReconcileInput(base: base(), file: file(f, nil), row: row(b)),
       [.update(columns: ["title": "f"])]),
     Row(
+      "b f without id that lay elsewhere as another row's file: a rename of that row",
+      ReconcileInput(base: base(), file: file(f, nil), row: row(b), owner: .absent(path: "tasks/o.json")),
+      [.moveFrom(path: "tasks/o.json")]),
+    Row(
       "b f with the id of another row whose path is gone: a rename of that row",
       ReconcileInput(
         base: base(), file: file(f, others), row: row(b), otherRow: row(f), owner: .absent(path: "tasks/o.json")),

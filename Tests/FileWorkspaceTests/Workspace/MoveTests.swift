@@ -139,6 +139,52 @@ struct MoveTests {
     #expect(try one.isClear)
   }
 
+  @Test("a known file without its key that is moved to another row's old place keeps its row")
+  func keylessToOldPlace() async throws {
+    let (world, one) = try await letters()
+    try one.write("new.json", #"{"title": "new"}"#)
+    try await one.sync()
+    try one.move("a.json", "t.json")
+    try one.move("new.json", "a.json")
+    try await one.settle()
+    #expect(world.rows.count == 5)
+    #expect(keys(one)["t.json"] == k(1))
+    #expect(world.rows[key(1)]?["title"] == "a")
+    one.advance(.seconds(60))
+    try await one.settle()
+    #expect(one.json("a.json")?["id"] == world.row(titled: "new")?["id"])
+    #expect(try one.isClear)
+  }
+
+  @Test("a draft that takes the old place of a moved file is a row of its own")
+  func draftAtOldPlace() async throws {
+    let (world, one) = try await letters()
+    try one.move("a.json", "t.json")
+    try one.write("a.json", #"{"title": "new"}"#)
+    try await one.settle()
+    #expect(world.rows.count == 5)
+    #expect(keys(one)["t.json"] == k(1))
+    #expect(world.row(titled: "new") != nil)
+    #expect(try one.isClear)
+  }
+
+  @Test("an empty file that is moved keeps its row and the title that its first name gave", arguments: [true, false])
+  func emptyFileMoved(isOverKnown: Bool) async throws {
+    let (world, one) = try await letters()
+    try one.write("Milk.json", "")
+    try await one.sync()
+    if isOverKnown { try one.move("a.json", "t.json") }
+    try one.move("Milk.json", isOverKnown ? "a.json" : "new.json")
+    try await one.settle()
+    #expect(world.rows.count == 5)
+    #expect(world.row(titled: "Milk") != nil)
+    #expect(world.row(titled: "a")?["id"] == k(1))
+    one.advance(.seconds(60))
+    try await one.settle()
+    #expect(one.json(isOverKnown ? "a.json" : "new.json")?["title"] == "Milk")
+    #expect(try one.isClear)
+  }
+
   @Test("the key of a row that was deleted is a problem until it is taken out")
   func keyOfADeletedRow() async throws {
     let (world, one) = try await letters()

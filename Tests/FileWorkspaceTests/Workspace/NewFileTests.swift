@@ -268,4 +268,38 @@ struct NewFileTests {
     #expect(try replica.problems.map(\.path) == ["tasks/again.json"])
     #expect(try replica.queue.isEmpty)
   }
+
+  @Test("an edit saved between the server's answer and the look at it meets only what its maker made")
+  func editBehindTheAnswer() async throws {
+    let world = try await TaskWorld.make()
+    let replica = try world.replica()
+    try replica.write("milk.json", "{\"title\": \"Milk\"}")
+    _ = try await replica.workspace.scan()
+    _ = await replica.exchange()
+    // The row is made, its notes are null by the server's default, and the file has not been looked at since.
+    try replica.write("milk.json", "{\"title\": \"Milk\", \"notes\": \"two cartons\", \"done\": true}")
+    _ = try await replica.workspace.scan()
+    try await replica.settle()
+    #expect(replica.names == ["milk.json"])
+    #expect(try replica.isClear)
+    #expect(world.row(titled: "Milk")?["notes"] == "two cartons")
+    #expect(world.row(titled: "Milk")?["done"] == true)
+  }
+
+  @Test("another's change of a column that the new file never showed is not passed over")
+  func changeBehindTheAnswer() async throws {
+    let world = try await TaskWorld.make()
+    let replica = try world.replica()
+    try replica.write("milk.json", "{\"title\": \"Milk\"}")
+    _ = try await replica.workspace.scan()
+    _ = await replica.exchange()
+    let id = try #require(world.row(titled: "Milk")?["id"]?.stringValue)
+    world.update(id, ["notes": "theirs"])
+    try replica.write("milk.json", "{\"title\": \"Milk\", \"notes\": \"mine\"}")
+    _ = try await replica.workspace.scan()
+    try await replica.settle()
+    #expect(replica.json("milk.json")?["notes"] == "theirs")
+    #expect(replica.json("milk.mine.json")?["notes"] == "mine")
+    #expect(world.row(titled: "Milk")?["notes"] == "theirs")
+  }
 }

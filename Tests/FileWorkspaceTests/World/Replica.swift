@@ -52,9 +52,11 @@ final class Replica {
     network = StandInExchange(world.server, isDead: { files.isStopped })
     settings = try Self.settings(world.server, columns)
     let lastID = Atomic(0)
+    // No two replicas of a project make the same keys.
+    let prefix = String(0x1000_0000 + world.number * 16 + number, radix: 16)
     environment = EngineEnvironment(clock: clock, http: network) {
       let digits = String(lastID.add(1, ordering: .relaxed).newValue, radix: 16)
-      return "1111111\(number)-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
+      return prefix + "-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
     }
     let commits = commits
     store = try EngineStore(

@@ -11,6 +11,7 @@ final class TaskWorld {
   let clock: VirtualClock
   let server: StandIn
   let session: Session
+  let number: Int
   private var replicaCount = 0
   private static let userCount = Atomic(0)
 
@@ -36,7 +37,7 @@ final class TaskWorld {
   init(server: StandIn, _ clock: VirtualClock, _ rows: [JSONObject] = []) async throws {
     self.server = server
     self.clock = clock
-    let number = Self.userCount.add(1, ordering: .relaxed).newValue
+    number = Self.userCount.add(1, ordering: .relaxed).newValue
     session = try await AuthClient(
       project: Self.project(server), http: StandInExchange(server, isDead: { false })
     ).signUp(email: "person\(number)@example.org", password: Secret("correct horse"))
