@@ -45,6 +45,7 @@ let package = Package(
       name: "FileWorkspaceTests", dependencies: ["FileWorkspace", "StandInServer"], swiftSettings: strict),
     .testTarget(
       name: "StandInServerTests", dependencies: ["StandInServer"], exclude: ["Conformance"], swiftSettings: strict),
+    .testTarget(name: "DaemonTests", dependencies: ["Daemon"], swiftSettings: strict),
     .testTarget(name: "EndToEndTests", dependencies: ["tidemark"], swiftSettings: strict),
   ]
 )

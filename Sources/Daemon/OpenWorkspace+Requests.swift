@@ -6,8 +6,26 @@ import OfflineEngine
 public enum WorkspaceDoor {
   /// Has a request done by the running watcher, or by this process under the workspace's lock: by the same function.
   ///
+  /// A process that has the workspace without answering, such as a one-shot sync, is waited for, if not for long.
+  ///
   /// - Throws: `DaemonError.refused` with the watcher's sentence, or the error itself.
   public static func ask(
+    _ request: ControlRequest, of folder: WorkspaceFolder, environment: EngineEnvironment
+  ) async throws -> JSONValue {
+    for _ in 0..<lockedTries {
+      do {
+        return try await askOnce(request, of: folder, environment: environment)
+      } catch DaemonError.locked {
+        try await environment.clock.sleep(for: lockedPause)
+      }
+    }
+    return try await askOnce(request, of: folder, environment: environment)
+  }
+
+  private static let lockedTries = 50
+  private static let lockedPause = Duration.milliseconds(100)
+
+  private static func askOnce(
     _ request: ControlRequest, of folder: WorkspaceFolder, environment: EngineEnvironment
   ) async throws -> JSONValue {
     switch try ControlClient.ask(request, folderPath: folder.statePath) {
