@@ -4,18 +4,18 @@ import Testing
 @Suite("Commands on waiting writes come to the same with a watcher and without", .timeLimit(.minutes(5)))
 struct EntryCommandTests {
   /// Two replicas with one row, `tasks/milk.json`, which both have.
-  private func site() async throws -> (site: Site, a: Replica, b: Replica) {
-    let site = try await Site()
+  private func replicas(of site: Site) async throws -> (Replica, Replica) {
     let (a, b) = try await site.replicas()
     try a.write("tasks/milk.json", "{\"title\": \"Milk\", \"notes\": \"two\"}")
     try await a.sync()
     try await b.sync()
-    return (site, a, b)
+    return (a, b)
   }
 
   @Test("pending lists what waits in order, and discard takes it back", arguments: [false, true])
   func pending(isWatching: Bool) async throws {
-    let (_, a, b) = try await site()
+    let site = try await Site()
+    let (a, b) = try await replicas(of: site)
     let both = try await BothWays(a, isWatching: isWatching)
     try await a.run("offline").expectSuccess()
     try await a.run("done", "tasks/milk.json").expectSuccess()
@@ -64,7 +64,8 @@ struct EntryCommandTests {
 
   @Test("rejected shows the server's words, and retry sends the fixed side file", arguments: [false, true])
   func retry(isWatching: Bool) async throws {
-    let (_, a, b) = try await site()
+    let site = try await Site()
+    let (a, b) = try await replicas(of: site)
     let both = try await BothWays(a, isWatching: isWatching)
     try await refuse(a, both.watch)
     let entry = try #require(try await a.entries("rejected").first)
@@ -88,7 +89,8 @@ struct EntryCommandTests {
 
   @Test("dismiss accepts a refusal and keeps its text", arguments: [false, true])
   func dismiss(isWatching: Bool) async throws {
-    let (_, a, _) = try await site()
+    let site = try await Site()
+    let (a, _) = try await replicas(of: site)
     let both = try await BothWays(a, isWatching: isWatching)
     try await refuse(a, both.watch)
     try await a.run("dismiss", "tasks/milk.refused.json").expectSuccess()
@@ -102,7 +104,8 @@ struct EntryCommandTests {
 
   @Test("a refused new row is tried again as its file says, or dismissed", arguments: [false, true])
   func refusedInsert(isWatching: Bool) async throws {
-    let (_, a, _) = try await site()
+    let site = try await Site()
+    let (a, _) = try await replicas(of: site)
     let both = try await BothWays(a, isWatching: isWatching)
     try a.write("tasks/new.json", "{\"title\": \"  \"}")
     if let watch = both.watch {
@@ -135,7 +138,8 @@ struct EntryCommandTests {
     "conflicts shows each column three times, and resolve keeps the side that is asked for",
     arguments: [false, true], [false, true])
   func resolve(isWatching: Bool, isMine: Bool) async throws {
-    let (_, a, b) = try await site()
+    let site = try await Site()
+    let (a, b) = try await replicas(of: site)
     let both = try await BothWays(a, isWatching: isWatching)
     try await meet(a, b, both.watch)
     let entry = try #require(try await a.entries("conflicts").first)
@@ -162,7 +166,8 @@ struct EntryCommandTests {
 
   @Test("a delete that met a change is settled either way", arguments: [false, true], [false, true])
   func resolveDelete(isWatching: Bool, isMine: Bool) async throws {
-    let (_, a, b) = try await site()
+    let site = try await Site()
+    let (a, b) = try await replicas(of: site)
     try await a.run("offline").expectSuccess()
     try b.edit("tasks/milk.json") { $0["title"] = "Theirs" }
     try await b.sync()

@@ -28,7 +28,7 @@ import Testing
     #expect(one.names == ["a.json", "a.problem.txt"])
     #expect(
       one.text("a.problem.txt") == """
-        tasks/a.json:2:12: found a number; expected a string
+        tasks/a.json:2:12: found a number in 'title'; expected a text in double quotes
 
               "title": 1
                        ^
