@@ -43,12 +43,10 @@ extension OpenWorkspace {
   struct Answer {
     /// What the command is told.
     var result: JSONValue
-    /// What was done to files and queue.
+    /// What was done to files and queue; its events stand in the log already.
     var report = WorkspaceReport()
     /// Whether the network is to be tried at once.
     var wakesNetwork = false
-    /// A line for the log.
-    var note: String?
   }
 
   /// Does what a command asks: called by a watcher, and by a command where none runs.
@@ -61,13 +59,18 @@ extension OpenWorkspace {
     case "offline", "online":
       let isOn = request.command == "online"
       try setNetwork(isEnabled: isOn)
-      return Answer(result: .null, wakesNetwork: true, note: "network access is \(isOn ? "on" : "off")")
+      var report = WorkspaceReport()
+      report.events = [WorkspaceEvent(.note, "", "network access is \(isOn ? "on" : "off")")]
+      record(report.events)
+      return Answer(result: .null, report: report, wakesNetwork: true)
     default:
+      if let result = try await answerAccount(request) { return Answer(result: result, wakesNetwork: true) }
       guard let command = ChangeCommand(rawValue: request.command) else {
         throw DaemonError.control(reason: "it does not know '\(request.command)'; stop it and start it again")
       }
       var change = try await change(command, request.arguments, isWatching: isWatching)
-      change.report.events.append(WorkspaceEvent(.note, change.path, change.message))
+      change.report.events.append(WorkspaceEvent(.note, "", "\(command.rawValue): \(change.message)"))
+      record(change.report.events)
       return Answer(result: ChangeResult(change).json, report: change.report)
     }
   }

@@ -15,6 +15,7 @@ public final class OpenWorkspace: Sendable {
   public let workspace: Workspace
   let files: LiveFileSystem
   let environment: EngineEnvironment
+  private let log: EventLog
   private let lock: WorkspaceLock
 
   enum Note {
@@ -23,6 +24,7 @@ public final class OpenWorkspace: Sendable {
     static let network = "network"
     static let lastSyncedAt = "last_synced_at"
     static let lastError = "last_error"
+    static let account = "account"
   }
 
   /// Opens a workspace for changing it.
@@ -35,10 +37,11 @@ public final class OpenWorkspace: Sendable {
     self.environment = environment
     settings = try folder.settings()
     lock = try WorkspaceLock(path: folder.lockPath)
+    log = EventLog(folder)
     let store = try EngineStore(
       path: folder.databasePath, clock: environment.clock, callerMigrations: Workspace.migrations)
     let identity = try WorkspaceIdentity(store, folder, settings)
-    client = try Self.client(store, identity.user, folder, settings, environment)
+    client = try Self.client(store, identity.user, folder.session, settings, environment)
     files = try LiveFileSystem(root: folder.path)
     workspace = Workspace(
       WorkspaceParts(
@@ -47,13 +50,13 @@ public final class OpenWorkspace: Sendable {
     if identity.isNetworkDisabled { client.disableNetwork() }
   }
 
-  private static func client(
-    _ store: EngineStore, _ user: String, _ folder: WorkspaceFolder, _ settings: WorkspaceSettings,
+  static func client(
+    _ store: EngineStore, _ user: String, _ session: any SessionStorage, _ settings: WorkspaceSettings,
     _ environment: EngineEnvironment
   ) throws -> OfflineClient {
     let project = try Project(url: settings.server.url, key: Secret(settings.server.key))
     let sessions = SessionKeeper(
-      user: user, auth: AuthClient(project: project, http: environment.http), storage: folder.session,
+      user: user, auth: AuthClient(project: project, http: environment.http), storage: session,
       clock: environment.clock)
     return OfflineClient(
       store: store, user: user,
@@ -70,7 +73,13 @@ public final class OpenWorkspace: Sendable {
     if isEnabled { client.enableNetwork() } else { client.disableNetwork() }
   }
 
-  // MARK: Memory of the last sync
+  // MARK: Memory
+
+  /// Keeps what happened in the workspace's log.
+  func record(_ events: [WorkspaceEvent]) {
+    let now = environment.clock.now()
+    log.append(events.map { LogEntry($0, at: now) })
+  }
 
   /// Keeps what `status` shows when no process runs.
   func remember(_ status: SyncStatus) throws {

@@ -50,23 +50,29 @@ extension OpenWorkspace {
   ///   - isConfirmed: Whether a person has said that what is missing in large numbers is really gone.
   ///   - isWatching: Whether a watcher goes on when this is over.
   public func sync(isConfirmed: Bool = false, isWatching: Bool = false) async throws -> SyncOutcome {
-    var files = try await workspace.start()
-    files.add(isConfirmed ? try await workspace.confirm() : try await workspace.scan())
+    var files = WorkspaceReport()
+    func take(_ report: WorkspaceReport) {
+      record(report.events)
+      files.add(report)
+    }
+    take(try await workspace.start())
+    take(isConfirmed ? try await workspace.confirm() : try await workspace.scan())
     var (replay, failure) = await exchange(isConfirmed: isConfirmed)
-    files.add(try await workspace.writeRows())
+    take(try await workspace.writeRows())
     if try await workspace.hasOpenAbsences() {
       try await environment.clock.sleep(for: Workspace.absenceProof)
-      files.add(try await workspace.scan(deleteAfter: .zero))
-      files.add(try await workspace.writeRows())
+      take(try await workspace.scan(deleteAfter: .zero))
+      take(try await workspace.writeRows())
     }
-    files.add(try await workspace.tick())
+    take(try await workspace.tick())
     if failure == nil, try client.read({ try $0.counts().queued }) > 0 {
       let (second, secondFailure) = await exchange(isConfirmed: false)
       replay.add(second)
       failure = secondFailure
-      files.add(try await workspace.writeRows())
+      take(try await workspace.writeRows())
     }
-    if !isWatching { files.add(try await workspace.writeProblemNotes(isAtOnce: true)) }
+    if !isWatching { take(try await workspace.writeProblemNotes(isAtOnce: true)) }
+    record(LogEntry.events(sent: replay.synced, failure: failure))
     try await workspace.seeWrittenFiles()
     if failure == nil { client.noteSynced() }
     try remember(client.syncStatus)

@@ -79,30 +79,6 @@ public struct WorkspaceFolder: Sendable, Hashable {
 }
 
 extension WorkspaceFolder {
-  /// The path within the workspace that a person means by a word.
-  ///
-  /// - Parameters:
-  ///   - word: A path from the folder in which it was typed, from the workspace, or absolute.
-  ///   - start: The folder in which it was typed, absolute.
-  ///   - exists: Whether something lies at a path of the workspace.
-  /// - Returns: A path of a folder and a name; `nil` for anything else.
-  public func inside(_ word: String, from start: String, exists: (String) -> Bool) -> String? {
-    let typed = word.hasPrefix("/") ? word : "\(start)/\(word)"
-    let candidates = [typed, "\(path)/\(word)"].compactMap(relative).filter { $0.utf8.contains(UInt8(ascii: "/")) }
-    return candidates.first(where: exists) ?? candidates.first { $0.split(separator: "/").count == 2 }
-  }
-
-  /// The path of the workspace that an absolute one is; `.` and `..` are taken out by their words.
-  private func relative(_ absolute: String) -> String? {
-    var parts: [Substring] = []
-    for part in absolute.split(separator: "/") where part != "." {
-      if part == ".." { _ = parts.popLast() } else { parts.append(part) }
-    }
-    let root = path.split(separator: "/")
-    guard parts.count > root.count, zip(parts, root).allSatisfy({ $0 == $1 }) else { return nil }
-    return parts.dropFirst(root.count).joined(separator: "/")
-  }
-
   /// Whether something lies at a path of the workspace.
   public func has(_ relativePath: String) -> Bool {
     var status = stat()

@@ -132,6 +132,7 @@ public struct WorkspaceSetup: Sendable {
       try store.transaction(user: session.user.id) { transaction in
         try transaction.setNote(OpenWorkspace.Note.user, session.user.id)
         try transaction.setNote(OpenWorkspace.Note.server, settings.server.url)
+        try transaction.setNote(OpenWorkspace.Note.account, WorkspaceAccount.note(session.user))
       }
       if isNew {
         for file in template.files(server: settings.server) where try files.status(file.path) == nil {

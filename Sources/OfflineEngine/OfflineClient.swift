@@ -43,7 +43,8 @@ public final class OfflineClient: Sendable {
   public let user: String
   let configuration: EngineConfiguration
   let environment: EngineEnvironment
-  let sessions: SessionKeeper
+  /// The user's session.
+  public let sessions: SessionKeeper
   let tables: TableClient
   let passLock = AsyncLock()
   private let state: Mutex<SyncStatus>

@@ -10,7 +10,8 @@ struct Main {
     AddCommand.self, DoneCommand.self, ListCommand.self, PendingCommand.self, DiscardCommand.self,
     RejectedCommand.self, RetryCommand.self, DismissCommand.self, ConflictsCommand.self, ResolveCommand.self,
     TrashCommand.self, RestoreCommand.self,
-    ConfirmCommand.self, ServeCommand.self, DemoCommand.self, VersionCommand.self, HelpCommand.self,
+    ConfirmCommand.self, LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, WhyCommand.self, LogCommand.self,
+    ServeCommand.self, DemoCommand.self, VersionCommand.self, HelpCommand.self,
   ]
 
   static func main() async {

@@ -115,6 +115,24 @@ struct InsertReplayTests {
     desk.checkScript()
   }
 
+  @Test("is shown to its maker as the server made it, once, but not when an earlier send had made the row")
+  func madeRow() async throws {
+    let take = { (desk: Desk) in try desk.client.transaction { try $0.takeMadeRow("tasks", Desk.key) } }
+    let desk = try Desk([.answer(201, Desk.json("Buy milk", t1))])
+    try desk.insert()
+    _ = await desk.sync()
+    let (first, second) = (try take(desk), try take(desk))
+    #expect(first == Desk.row("Buy milk", t1))
+    #expect(second == nil)
+    // Somebody may have ticked it between the two sends.
+    let doubt = try Desk([.cut, .nothing, .rows(Desk.json("Buy milk", done: true, t2))])
+    try doubt.insert()
+    _ = await doubt.sync()
+    #expect(Counts(await doubt.sync()) == Counts(synced: 1, alreadyOnServer: 1))
+    let none = try take(doubt)
+    #expect(none == nil)
+  }
+
   // MARK: Updates behind it
 
   @Test("gives its version and the server's defaults to the updates that waited behind it")

@@ -33,7 +33,7 @@ public final class WatchRun: Sendable {
   ///
   /// - Parameter ready: Called once everything of the time before is queued and the folders are watched.
   public func run(stop: AsyncStream<Int32>, ready: @escaping @Sendable () -> Void) async throws {
-    let watch = FileWatch(open) { [log] in log(EventLine.text($0)) }
+    let watch = FileWatch(open) { self.say($0) }
     let watching = Wake()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await watch.run { watching.ring() } }
@@ -71,7 +71,15 @@ public final class WatchRun: Sendable {
     dueWake.finish()
   }
 
-  private func book(_ report: WorkspaceReport) {
+  /// Keeps an event in the workspace's log and tells it.
+  private func say(_ event: WorkspaceEvent) {
+    open.record([event])
+    log(EventLine.text(event))
+  }
+
+  /// - Parameter isRecorded: Whether the events stand in the workspace's log already.
+  private func book(_ report: WorkspaceReport, isRecorded: Bool = false) {
+    if !isRecorded { open.record(report.events) }
     for event in report.events { log(EventLine.text(event)) }
     if report.queued > 0 { networkWake.ring() }
     dueWake.ring()
@@ -83,7 +91,7 @@ public final class WatchRun: Sendable {
     for await look in watch.looks {
       switch look {
       case .everything(let reason):
-        if let reason { log(EventLine.text(WorkspaceEvent(.note, "", reason))) }
+        if let reason { say(WorkspaceEvent(.note, "", reason)) }
         book(try await open.workspace.scan())
       case .paths(let paths): book(try await open.workspace.look(at: paths))
       }
@@ -91,14 +99,18 @@ public final class WatchRun: Sendable {
   }
 
   private func due() async throws {
+    // The next time lies always a moment ahead: what matters is the earliest that was named since the last tick.
+    var due: WallTime?
     while !watchIsOver {
       let next = try await open.workspace.nextTick()
       let now = open.environment.clock.now()
-      if let next, next <= now {
+      due = next.map { min(due ?? $0, $0) }
+      if let at = due, at <= now {
+        due = nil
         book(try await open.workspace.tick())
         continue
       }
-      await dueWake.wait(upTo: next.map { $0 - now }, clock: open.environment.clock)
+      await dueWake.wait(upTo: due.map { $0 - now }, clock: open.environment.clock)
     }
   }
 
@@ -112,9 +124,9 @@ public final class WatchRun: Sendable {
       do {
         book(try await open.workspace.writeRows())
       } catch {
-        log(EventLine.text(WorkspaceEvent(.problem, "", "\(error)")))
+        say(WorkspaceEvent(.problem, "", "\(error)"))
       }
-      if report.synced > 0 { log(EventLine.text(WorkspaceEvent(.note, "", "sent \(report.synced)"))) }
+      if report.synced > 0 { say(WorkspaceEvent(.note, "", "sent \(report.synced)")) }
       let pause: Duration
       if let failure {
         pause = max(wait, Self.retryAfter(failure))
@@ -126,7 +138,7 @@ public final class WatchRun: Sendable {
       }
       let text = failure.map { "\($0)" }
       if text != lastFailure, !watchIsOver {
-        log(EventLine.text(WorkspaceEvent(.note, "", text.map { "changes wait: \($0)" } ?? "in step again")))
+        say(WorkspaceEvent(.note, "", text.map { "changes wait: \($0)" } ?? "in step again"))
       }
       lastFailure = text
       await (failure == nil ? networkWake : retryWake).wait(upTo: pause, clock: open.environment.clock)
@@ -150,8 +162,7 @@ public final class WatchRun: Sendable {
   private func take(_ call: ControlListener.Call) async {
     do {
       let answer = try await open.answer(call.request, isWatching: true)
-      if let note = answer.note { log(EventLine.text(WorkspaceEvent(.note, "", note))) }
-      book(answer.report)
+      book(answer.report, isRecorded: true)
       if answer.wakesNetwork {
         networkWake.ring()
         retryWake.ring()

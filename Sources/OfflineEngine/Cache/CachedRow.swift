@@ -135,6 +135,13 @@ extension EngineTransaction {
     ).compactMap { $0.text("key") }
   }
 
+  /// Whether a row stands on the list of changes.
+  public func isChanged(_ table: String, _ key: RowKey) throws -> Bool {
+    try database.first(
+      "SELECT 1 FROM row_change WHERE user_id = ? AND table_name = ? AND key = ?",
+      [.text(user), .text(table), .text(key.text)]) != nil
+  }
+
   /// Takes a row off the list of changes, in the transaction that records what was made of it.
   public func clearChange(_ table: String, _ keyText: String) throws {
     try database.execute(

@@ -2,7 +2,7 @@ import LosslessJSON
 import SQLite
 
 extension EngineTransaction {
-  /// Keeps what the server answered when it took a row made here, defaults and version among it.
+  /// Keeps what the server answered when this very send made the row, defaults and version among it.
   func setMadeRow(_ table: String, _ key: RowKey, _ answer: JSONObject) throws {
     try database.execute(
       """

@@ -253,11 +253,13 @@ struct ReplayPass {
         return
       }
       switch origin {
-      case .making: try transaction.mergeAnswer(table, write.key, answer, guardedWith: nil)
+      case .making:
+        try transaction.mergeAnswer(table, write.key, answer, guardedWith: nil)
+        // Not of a row that an earlier send made: others may have read and changed it since.
+        try transaction.setMadeRow(table.name, write.key, answer)
       case .row(let version): try transaction.mergeAnswer(table, write.key, answer, guardedWith: version)
       case .reading(let row): try transaction.setCachedRow(table, write.key, row.merging(answer))
       }
-      if write.operation == .insert { try transaction.setMadeRow(table.name, write.key, answer) }
       try transaction.forward(mutation, table, answer: answer, origin)
     }
     report.synced += 1

@@ -82,6 +82,88 @@ public final class SessionKeeper: Sendable {
     }
   }
 
+  // MARK: Signing in and out
+
+  /// Takes a session that somebody has just signed in for, in place of the one before.
+  ///
+  /// - Throws: `SessionFailure.otherUser` when it is not this keeper's user's; nothing is changed then.
+  public func replace(with session: Session) async throws(SessionFailure) {
+    guard isOurs(session) else { throw .otherUser }
+    try await refreshing.withLock { () async throws(SessionFailure) in
+      try keep(session)
+      state.withLock { $0.ended = nil }
+    }
+  }
+
+  /// What became of a sign-out.
+  public enum SignOut: Sendable, Hashable {
+    /// Nobody was signed in.
+    case nobody
+    /// The session is gone here and at the server.
+    case done
+    /// The session is gone here; the server was not told, for this reason.
+    case onlyHere(reason: String)
+  }
+
+  /// Forgets the session on this device, and ends it at the server where that can be done now.
+  ///
+  /// Whatever the server says, no token is left here afterwards: a sign-out must work without a network.
+  ///
+  /// - Parameters:
+  ///   - scope: Which of the user's sessions the server is to end.
+  ///   - mayAsk: Whether requests may be sent at all.
+  public func signOut(_ scope: AuthClient.SignOutScope, mayAsk: Bool) async throws(SessionFailure) -> SignOut {
+    try await refreshing.withLock { () async throws(SessionFailure) -> SignOut in
+      let current: Session?
+      // A file that cannot be read as a session is forgotten like one.
+      do { current = try storage.load() } catch { current = nil }
+      do { try storage.clear() } catch { throw .storage(reason: "\(error)") }
+      state.withLock { state in
+        state.session = nil
+        state.ended = nil
+      }
+      guard let current else { return .nobody }
+      guard mayAsk else { return .onlyHere(reason: "network access is off") }
+      do throws(AuthFailure) {
+        // The server takes a sign-out from a token that has not expired only (protocol sheet auth, section 8).
+        let token =
+          secondsLeft(current) > 0 ? current.accessToken : try await auth.refresh(current.refreshToken).accessToken
+        try await auth.signOut(scope: scope, accessToken: token)
+        return .done
+      } catch .sessionEnded {
+        return .done
+      } catch {
+        return .onlyHere(reason: "\(error)")
+      }
+    }
+  }
+
+  /// Asks the server whether the session lives.
+  ///
+  /// - Throws: `SessionFailure.ended` when it does not; anything else leaves it open.
+  public func verify() async throws(SessionFailure) {
+    let token = try await accessToken()
+    do {
+      guard try await auth.user(accessToken: token).id == user else { throw SessionFailure.otherUser }
+    } catch let error as AuthFailure {
+      if case .sessionEnded = error { throw .ended(reason: "\(error)") }
+      throw .cannotRefresh(reason: "\(error)", isConnectivity: error.isConnectivity)
+    } catch let error as SessionFailure {
+      throw error
+    } catch {
+      throw .cannotRefresh(reason: "\(error)", isConnectivity: false)
+    }
+  }
+
+  private func keep(_ session: Session) throws(SessionFailure) {
+    do { try storage.save(session) } catch { throw .storage(reason: "\(error)") }
+    let skew = session.issuedAt.map { $0 - clock.now().seconds } ?? 0
+    state.withLock { state in
+      state.session = session
+      state.skew = skew
+    }
+  }
+
   /// Whether the Auth server says that the token is this user's, for an answer that nothing else can prove.
   func isTokenProven(_ token: Secret) async -> Bool {
     (try? await auth.user(accessToken: token))?.id == user
@@ -106,12 +188,7 @@ public final class SessionKeeper: Sendable {
       throw .cannotRefresh(reason: "\(error)", isConnectivity: error.isConnectivity)
     }
     guard isOurs(fresh) else { throw .otherUser }
-    do { try storage.save(fresh) } catch { throw .storage(reason: "\(error)") }
-    let skew = fresh.issuedAt.map { $0 - clock.now().seconds } ?? 0
-    state.withLock { state in
-      state.session = fresh
-      state.skew = skew
-    }
+    try keep(fresh)
     return fresh.accessToken
   }
 

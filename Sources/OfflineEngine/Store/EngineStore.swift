@@ -18,11 +18,22 @@ public final class EngineStore: Sendable {
   ///   - clock: The source of the times that entries carry.
   ///   - callerMigrations: The steps of a caller who keeps tables of its own in the same file, under the part `caller`.
   ///   - beforeCommit: Called before each commit; what it throws takes the transaction back. A simulated process dies so.
-  public init(
+  public convenience init(
     path: String, clock: any EngineClock, callerMigrations: [Migration] = [],
     beforeCommit: (@Sendable () throws -> Void)? = nil
   ) throws {
-    let opened = try Database(path: path)
+    try self.init(Database(path: path), clock, callerMigrations, beforeCommit)
+  }
+
+  /// A copy in memory of the state at `path`: what is done to it ends with the process.
+  public convenience init(copyOf path: String, clock: any EngineClock, callerMigrations: [Migration] = []) throws {
+    try self.init(Database.copyInMemory(of: path), clock, callerMigrations, nil)
+  }
+
+  private init(
+    _ opened: sending Database, _ clock: any EngineClock, _ callerMigrations: [Migration],
+    _ beforeCommit: (@Sendable () throws -> Void)?
+  ) throws {
     try opened.migrate(Migration.engine, part: "engine")
     try opened.migrate(callerMigrations, part: "caller")
     database = opened

@@ -5,17 +5,50 @@ import LosslessJSON
 struct SyncCommand: Command {
   static let description = CommandDescription(
     name: "sync", summary: "Do one whole pass: scan the files, send what waits, fetch what changed, write it back.",
-    discussion: "Where a watcher runs, it does the pass.")
+    discussion: "Where a watcher runs, it does the pass.",
+    options: [
+      .flag("--dry-run", "Show what would be sent and written, and change nothing on the disk or the server.")
+    ])
 
-  init(_ arguments: Arguments) throws(UsageError) {}
+  private let isDryRun: Bool
+
+  init(_ arguments: Arguments) throws(UsageError) { isDryRun = arguments.has("--dry-run") }
 
   func run(in context: CommandContext) async throws -> ExitStatus {
-    try await Self.sync(in: context, request: ControlRequest("sync"))
+    if isDryRun {
+      let world = World(context.environment)
+      let run = try await DryRun.play(try context.workspaceFolder(), environment: world.environment)
+      return Self.report(run, context.terminal)
+    }
+    return try await Self.sync(in: context, request: ControlRequest("sync"))
   }
 
   /// A sync by the running watcher, or by this process.
   static func sync(in context: CommandContext, request: ControlRequest) async throws -> ExitStatus {
     report(SyncResult(wireJSON: try await context.ask(request)), context.terminal)
+  }
+
+  private static func report(_ run: DryRun, _ terminal: Terminal) -> ExitStatus {
+    if terminal.isJSON {
+      terminal.print(.object(run.json))
+    } else {
+      for event in run.events { terminal.print(Terminal.safe(EventLine.text(event))) }
+      for write in run.sends {
+        let meets = write.meetsChange ? "; the row has changed on the server: it merges, or becomes a conflict" : ""
+        let columns = write.columns.isEmpty ? "" : "  \(write.columns.joined(separator: ", "))"
+        terminal.print(
+          Terminal.safe("send".padding(to: 9) + "\(write.operation.lowercased()) \(write.path)\(columns)\(meets)"))
+      }
+      terminal.print(run.isQuiet ? "a sync would change nothing" : "a dry run: nothing was changed")
+    }
+    if let failure = run.failure {
+      terminal.note("tidemark: what changed on the server is not known: \(Terminal.safe("\(failure)"))")
+    }
+    var statuses: [ExitStatus] = []
+    if let failure = run.failure { statuses.append(failure.mayPass ? .waiting : .failure) }
+    if run.needsPerson { statuses.append(.needsPerson) }
+    if !run.isQuiet { statuses.append(.waiting) }
+    return .worst(of: statuses)
   }
 
   private static func report(_ result: SyncResult, _ terminal: Terminal) -> ExitStatus {

@@ -37,7 +37,7 @@ extension CommandContext {
   /// The path in the workspace that a word means; the word itself where it means none.
   func path(_ word: String) throws -> String {
     let workspace = try workspaceFolder()
-    return workspace.inside(word, from: WorkspaceFolder.absolute(folder ?? "."), exists: workspace.has) ?? word
+    do { return try path(word, in: workspace) } catch is CommandFailure { return word }
   }
 
   /// What a word means: the number of an entry, or a path.

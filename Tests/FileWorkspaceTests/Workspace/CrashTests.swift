@@ -136,6 +136,5 @@ struct CrashTests {
     complaints += replica.network.takeWrites().map { "a write although nothing changed: \($0)" }
     #expect(complaints.isEmpty, "\(what)")
     #expect(try replica.problems.isEmpty, "\(what)")
-    #expect(replica.files.person.paths(below: StateFolder.temporary).isEmpty, "\(what)")
   }
 }

@@ -100,8 +100,11 @@ final class PersonAtWork {
 
   private func edit(_ name: String, _ random: inout RowRandom) throws {
     guard let text = replica.text(name) else { return }
-    try save(name, try changed(text, &random), over: text, &random)
+    try save(name, try changed(text, &random), over: seen(name), &random)
   }
+
+  /// What a person sees in a file: an empty one says its name.
+  private func seen(_ name: String) -> String? { replica.text(name).map { $0.isEmpty ? name : $0 } }
 
   private func changed(_ text: String, _ random: inout RowRandom) throws -> String {
     guard let document = try? JSONDocument(parsing: Array(text.utf8)) else { return #"{"title": "\#(words.new())"}"# }
@@ -144,26 +147,27 @@ final class PersonAtWork {
   }
 
   private func remove(_ name: String) throws {
-    words.save("", over: replica.text(name))
+    words.save("", over: seen(name))
     buffers[name] = nil
     try replica.remove(name)
   }
 
   private func move(_ name: String, to target: String) throws {
-    guard name != target else { return }
-    words.save(replica.text(name) ?? "", over: replica.text(target))
-    // An empty file that was not looked at yet takes its title from its new name.
-    if replica.text(name) == "" {
+    guard name != target, let text = replica.text(name) else { return }
+    if text.isEmpty {
+      // Over a known file an empty one is a problem; elsewhere it may take its title from its new name.
+      guard replica.text(target) == nil else { return }
       words.replace(SavedWords.words(in: name))
       words.copy(target)
     }
+    words.save(text, over: seen(target))
     buffers[target] = nil
     buffers[name] = nil
     try replica.move(name, target)
   }
 
   private func copy(_ name: String) throws {
-    words.copy(replica.text(name) ?? "")
+    words.copy(seen(name) ?? "")
     try replica.copy(name, "copy \(words.new()).json")
   }
 

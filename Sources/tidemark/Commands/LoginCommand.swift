@@ -1,0 +1,75 @@
+import Daemon
+import LosslessJSON
+import OfflineEngine
+import SupabaseAPI
+
+/// The command `tidemark login`.
+struct LoginCommand: Command {
+  static let description = CommandDescription(
+    name: "login", summary: "Sign the workspace's user in again, after a session has ended or 'tidemark logout'.",
+    discussion: """
+      A workspace belongs to one user for life: signing in as another is refused, since one's rows are not the other's.
+      A running watcher goes on with the new session by itself. The password comes from --password-file or is asked
+      for; it is never a word of the command line.
+      """,
+    options: [
+      .value("--sign-in", "EMAIL", "The user's address (default: the one that the workspace remembers)."),
+      .value("--password-file", "FILE", "Read the password from the first line of FILE; '-' is standard input."),
+    ])
+
+  private let email: String?
+  private let passwordFile: String?
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    email = arguments.value("--sign-in")
+    passwordFile = arguments.value("--password-file")
+  }
+
+  func run(in context: CommandContext) async throws -> ExitStatus {
+    let folder = try context.workspaceFolder()
+    let account = try WorkspaceAccount.read(folder, clock: LiveClock())
+    let world = World(context.environment)
+    let requests = AccountRequests(folder, environment: world.environment)
+    switch try LoginRules.step(account, email: email) {
+    case .verify:
+      try await requests.verify()
+      report(account, context.terminal, "signed in already as \(account.name); it needs no login")
+    case .signIn(let email):
+      let session = try await session(email, folder, account, world)
+      try await requests.logIn(session)
+      let now = try WorkspaceAccount.read(folder, clock: LiveClock())
+      let waiting = now.pending == 0 ? "" : "; \(now.pending) change\(now.pending == 1 ? "" : "s") can be sent"
+      report(now, context.terminal, "signed in as \(now.name)\(waiting)")
+    }
+    return .success
+  }
+
+  private func session(
+    _ email: String, _ folder: WorkspaceFolder, _ account: WorkspaceAccount, _ world: World
+  ) async throws -> Session {
+    let settings = try folder.settings()
+    let auth = AuthClient(
+      project: try Project(url: settings.server.url, key: Secret(settings.server.key)), http: world.http)
+    let password = try Password.read(from: passwordFile)
+    let session: Session
+    do throws(AuthFailure) {
+      session = try await auth.signIn(email: email, password: password)
+    } catch {
+      throw CommandFailure(
+        message: "\(Terminal.safe(email)) could not be signed in at \(settings.server.url): \(error); nothing was "
+          + "changed")
+    }
+    do {
+      try LoginRules.check(session.user, is: account)
+    } catch {
+      // Nobody will use it: it should not stay good for ever.
+      try? await auth.signOut(accessToken: session.accessToken)
+      throw CommandFailure(message: Terminal.safe("\(error)"))
+    }
+    return session
+  }
+
+  private func report(_ account: WorkspaceAccount, _ terminal: Terminal, _ line: String) {
+    if terminal.isJSON { terminal.print(.object(account.json)) } else { terminal.print(Terminal.safe(line)) }
+  }
+}
