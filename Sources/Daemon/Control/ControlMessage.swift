@@ -13,6 +13,9 @@ import LosslessJSON
 /// | `discard`, `retry`, `dismiss` | a target |
 /// | `resolve` | a target, and `mine`: whose version is kept |
 /// | `restore` | `name`: of the text in the trash; `path`: where it lay |
+/// | `login` | `session`: one that was just made; it never stands in a log |
+/// | `logout` | `everywhere`, and `abandon`: whether an anonymous account may be lost |
+/// | `verify` | none; asks the server whether the session lives |
 ///
 /// A target is one of `entry` (an entry's number), `path` (in the workspace) and `key` (a row's, or its beginning).
 public struct ControlRequest: Sendable, Equatable {

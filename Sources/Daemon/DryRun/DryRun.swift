@@ -47,6 +47,7 @@ public struct DryRun: Sendable {
       }
     }
     run.events += try await workspace.writeRows().events
+    run.events += try await workspace.tick().events
     run.sends = try await workspace.plannedWrites()
     run.needsPerson = try await workspace.summary().needsPerson
     return run
