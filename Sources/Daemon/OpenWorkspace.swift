@@ -25,6 +25,7 @@ public final class OpenWorkspace: Sendable {
     static let lastSyncedAt = "last_synced_at"
     static let lastError = "last_error"
     static let account = "account"
+    static let sessionEnded = "session_ended"
   }
 
   /// Opens a workspace for changing it.
@@ -90,6 +91,10 @@ public final class OpenWorkspace: Sendable {
       }
       let error = status.lastSyncError.map { "\($0)" }
       if try transaction.note(Note.lastError) != error { try transaction.setNote(Note.lastError, error) }
+      // A process that has not come through to the server has learned nothing of the session.
+      guard status.lastSyncError != nil || status.lastSyncedAt != nil else { return }
+      let hasEnded = if case .session(.ended)? = status.lastSyncError { "yes" } else { String?.none }
+      if try transaction.note(Note.sessionEnded) != hasEnded { try transaction.setNote(Note.sessionEnded, hasEnded) }
     }
   }
 }

@@ -35,4 +35,20 @@ public final class WorkspaceLock: Sendable {
     guard count > 0 else { return nil }
     return Int32(String(decoding: bytes[..<count].prefix { $0 != 10 }, as: UTF8.self))
   }
+
+  /// The process that holds the lock on the file at `path`, without touching it; `nil` for nobody, or where the kernel
+  /// does not tell (proc(5), `/proc/locks`).
+  static func holder(path: String) -> Int32? {
+    var status = stat()
+    guard stat(path, &status) == 0, let table = WorkspaceFolder.bytes("/proc/locks") else { return nil }
+    for line in String(decoding: table, as: UTF8.self).split(separator: "\n") {
+      // "1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF"
+      let words = line.split(separator: " ")
+      guard words.count > 5, words[1] == "FLOCK", let process = Int32(words[4]), process > 0,
+        words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == UInt64(status.st_ino)
+      else { continue }
+      return process
+    }
+    return nil
+  }
 }

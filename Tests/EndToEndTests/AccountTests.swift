@@ -109,6 +109,38 @@ import Testing
     #expect(try other.json()["serverTold"] as? Bool == true)
   }
 
+  @Test("a session that the server has ended is known as ended, and login mends it", arguments: [false, true])
+  func ended(isWatching: Bool) async throws {
+    let site = try await Site()
+    let (a, b) = try await site.replicas()
+    #expect(try await b.run("logout", "--everywhere").status == 0)
+    // An access token outlives its session; as if its hour were over.
+    try a.edit(".tidemark/session") { $0["expires_at"] = 1 }
+    let watch = isWatching ? try await a.watch() : nil
+    try a.write("tasks/x.json", "{\"title\": \"one\"}")
+    if let watch {
+      try await watch.line(with: "added", "tasks/x.json")
+      try await watch.line(with: "changes wait: the server ended the session")
+    } else {
+      let done = try await a.run("sync")
+      #expect(done.status == 1)
+      #expect(done.errors.contains("the server ended the session"), "\(done.errors)")
+    }
+    #expect(try await a.run("whoami").status == 4)
+    let why = try await a.run("why", "tasks/x.json")
+    #expect(why.status == 3)
+    #expect(why.output.contains("tidemark login"), "\(why.output)")
+    let before = watch?.lineCount ?? 0
+    #expect(try await login(a, site).status == 0)
+    #expect(try await a.run("whoami").status == 0)
+    if let watch {
+      try await watch.line(with: "sent 1", from: before)
+      await watch.stop()
+    } else {
+      #expect(try await a.sync()["synced"] == 1)
+    }
+  }
+
   @Test("an anonymous account is not thrown away by a slip, and its loss is told plainly", arguments: [false, true])
   func anonymous(isWatching: Bool) async throws {
     let site = try await Site()

@@ -215,4 +215,54 @@ struct SessionKeeperTests {
     #expect(try await keeper.accessToken() != first)
     #expect(http.requests.count == 2)
   }
+
+  // MARK: Signing in and out
+
+  @Test("takes a new session in place of one that the server has ended, and goes on with it")
+  func replaced() async throws {
+    let parts = try Parts(
+      Self.ending(in: 10),
+      [.answer(400, #"{"code":"refresh_token_already_used","message":"used"}"#)])
+    await #expect(throws: SessionFailure.self) { _ = try await parts.keeper.accessToken() }
+    let fresh = Self.ending(in: 3600, mark: "fresh")
+    try await parts.keeper.replace(with: fresh)
+    #expect(try await parts.keeper.accessToken() == fresh.accessToken)
+    #expect(parts.storage.saved == [fresh])
+  }
+
+  @Test("does not take another user's session")
+  func notReplaced() async throws {
+    let stored = Self.ending(in: 3600)
+    let parts = try Parts(stored)
+    await #expect(throws: SessionFailure.self) {
+      try await parts.keeper.replace(with: Self.ending(in: 3600, user: "99999999-0000-4000-8000-000000000009"))
+    }
+    #expect(try await parts.keeper.accessToken() == stored.accessToken)
+    #expect(parts.storage.saved.isEmpty)
+  }
+
+  @Test("signing out leaves no token, whatever the server says")
+  func signsOut() async throws {
+    for (steps, expected) in [
+      ([ScriptedExchange.Step.answer(204, "")], SessionKeeper.SignOut.done),
+      ([.answer(403, #"{"code":"session_not_found","message":"gone"}"#)], .done),
+      ([.answer(500, "")], nil),
+    ] as [([ScriptedExchange.Step], SessionKeeper.SignOut?)] {
+      let parts = try Parts(Self.ending(in: 3600), steps)
+      let outcome = try await parts.keeper.signOut(.local, mayAsk: true)
+      if let expected { #expect(outcome == expected) } else { #expect(outcome != .done && outcome != .nobody) }
+      #expect(parts.storage.load() == nil)
+      await #expect(throws: SessionFailure.self) { _ = try await parts.keeper.accessToken() }
+      #expect(parts.http.requests.count == 1)
+      #expect(try await parts.keeper.signOut(.local, mayAsk: true) == .nobody)
+    }
+  }
+
+  @Test("asks nobody when nothing may be sent")
+  func signsOutOffline() async throws {
+    let parts = try Parts(Self.ending(in: 3600))
+    #expect(try await parts.keeper.signOut(.global, mayAsk: false) == .onlyHere(reason: "network access is off"))
+    #expect(parts.storage.load() == nil)
+    #expect(parts.http.requests.isEmpty)
+  }
 }

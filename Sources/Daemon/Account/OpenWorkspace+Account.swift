@@ -32,6 +32,33 @@ public struct SignOutResult: Sendable, Hashable {
   }
 }
 
+/// Whether the server takes the stored session.
+public enum SessionState: Sendable, Hashable {
+  /// It does.
+  case alive
+  /// It is over, or there is none; the reason says what to do.
+  case ended(reason: String)
+  /// It cannot be told now.
+  case unknown(reason: String)
+
+  var json: JSONValue {
+    switch self {
+    case .alive: ["state": "alive"]
+    case .ended(let reason): ["state": "ended", "reason": .string(reason)]
+    case .unknown(let reason): ["state": "unknown", "reason": .string(reason)]
+    }
+  }
+
+  init(json: JSONValue) {
+    let reason = json["reason"]?.stringValue ?? ""
+    switch json["state"]?.stringValue {
+    case "alive": self = .alive
+    case "ended": self = .ended(reason: reason)
+    default: self = .unknown(reason: reason)
+    }
+  }
+}
+
 extension OpenWorkspace {
   /// The account of this workspace.
   public func account() throws -> WorkspaceAccount {
@@ -44,7 +71,10 @@ extension OpenWorkspace {
   func take(_ session: Session) async throws {
     try LoginRules.check(session.user, is: try account())
     try await client.sessions.replace(with: session)
-    try client.transaction { try $0.setNote(Note.account, WorkspaceAccount.note(session.user)) }
+    try client.transaction { transaction in
+      try transaction.setNote(Note.account, WorkspaceAccount.note(session.user))
+      try transaction.setNote(Note.sessionEnded, nil)
+    }
     record([WorkspaceEvent(.note, "", "signed in")])
   }
 
@@ -60,13 +90,14 @@ extension OpenWorkspace {
     return SignOutResult(outcome)
   }
 
-  /// Asks the server whether the anonymous account's session lives.
-  private func verify() async throws {
+  /// Asks the server whether the session lives.
+  private func sessionState() async -> SessionState {
     do throws(SessionFailure) {
       try await client.sessions.verify()
-    } catch let failure {
-      if case .ended = failure { throw DaemonError.signIn(reason: LoginRules.accountGone(try account())) }
-      throw failure
+      return .alive
+    } catch {
+      let failure = SyncFailure.session(error)
+      return failure.mayPass ? .unknown(reason: failure.description) : .ended(reason: failure.description)
     }
   }
 
@@ -82,8 +113,7 @@ extension OpenWorkspace {
         abandonsAccount: request.arguments["abandon"]?.boolValue ?? false
       ).json
     case "verify":
-      try await verify()
-      return .null
+      return await sessionState().json
     default: return nil
     }
   }
@@ -109,8 +139,8 @@ public struct AccountRequests: Sendable {
       json: try await ask("logout", ["everywhere": .bool(everywhere), "abandon": .bool(abandonsAccount)]))
   }
 
-  /// Asks the server whether the stored session lives.
-  public func verify() async throws { _ = try await ask("verify", [:]) }
+  /// Asks the server whether the stored session lives, and renews its access token where that has ended.
+  public func sessionState() async throws -> SessionState { SessionState(json: try await ask("verify", [:])) }
 
   private func ask(_ command: String, _ arguments: JSONObject) async throws -> JSONValue {
     try await WorkspaceDoor.ask(ControlRequest(command, arguments), of: folder, environment: environment)

@@ -13,7 +13,7 @@ public struct WorkspaceAccount: Sendable, Hashable {
   public var isAnonymous: Bool?
   /// The project's URL.
   public var server: String
-  /// Whether a session is stored.
+  /// Whether a session is stored that the server has not ended, as far as this device knows.
   public var isSignedIn: Bool
   /// When the stored access token ends, in Unix seconds on the server's clock; it is then renewed by itself.
   public var expiresAt: Int64?
@@ -47,10 +47,11 @@ public struct WorkspaceAccount: Sendable, Hashable {
     // A file that is no session says nothing; 'login' puts a good one in its place.
     let session = (try? folder.session.load()).flatMap { $0.user.id == transaction.user ? $0 : nil }
     let known = try transaction.note(OpenWorkspace.Note.account).flatMap { try? JSONValue(parsing: $0) }
+    let hasEnded = try transaction.note(OpenWorkspace.Note.sessionEnded) != nil
     self.init(
       user: transaction.user, email: session?.user.email ?? known?["email"]?.stringValue,
       isAnonymous: session?.user.isAnonymous ?? known?["anonymous"]?.boolValue, server: settings.server.url,
-      isSignedIn: session != nil, expiresAt: session?.expiresAt, pending: try transaction.counts().queued)
+      isSignedIn: session != nil && !hasEnded, expiresAt: session?.expiresAt, pending: try transaction.counts().queued)
   }
 
   /// What is remembered of a user beside the id, for the time after the session.

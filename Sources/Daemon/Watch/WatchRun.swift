@@ -138,6 +138,8 @@ public final class WatchRun: Sendable {
       }
       let text = failure.map { "\($0)" }
       if text != lastFailure, !watchIsOver {
+        // For the commands that read the state beside this process, and for the time after it.
+        try? open.remember(open.client.syncStatus)
         say(WorkspaceEvent(.note, "", text.map { "changes wait: \($0)" } ?? "in step again"))
       }
       lastFailure = text

@@ -52,6 +52,13 @@ extension EngineTransaction {
         [.text(user), .text(table)])?.integer("n") ?? 0)
   }
 
+  /// The key texts of the rows that the server showed and still has, as far as this device knows.
+  public func cachedKeys(_ table: String) throws -> [String] {
+    var keys: [String] = []
+    try forEachCachedVersion(table) { key, _ in keys.append(key) }
+    return keys
+  }
+
   /// Calls `body` with the key text and version of each row that the server showed and still has.
   func forEachCachedVersion(_ table: String, _ body: (String, String?) throws -> Void) throws {
     try database.forEach(

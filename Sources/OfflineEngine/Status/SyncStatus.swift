@@ -76,6 +76,9 @@ public enum SyncFailure: Error, Sendable, CustomStringConvertible {
 }
 
 extension SyncFailure {
+  /// The reason for which a read of a table has no answer.
+  public init(reading error: SupabaseError, table: String) { self.init(error, table: table) }
+
   /// The reason for which one request to a table has no answer to act on.
   init(_ error: SupabaseError, table: String) {
     self =

@@ -32,8 +32,12 @@ struct LoginCommand: Command {
     let requests = AccountRequests(folder, environment: world.environment)
     switch try LoginRules.step(account, email: email) {
     case .verify:
-      try await requests.verify()
-      report(account, context.terminal, "signed in already as \(account.name); it needs no login")
+      switch try await requests.sessionState() {
+      case .alive: report(account, context.terminal, "signed in already as \(account.name); it needs no login")
+      case .ended: throw CommandFailure(message: LoginRules.accountGone(account))
+      case .unknown(let reason):
+        throw CommandFailure(message: "whether the session lives cannot be told now: \(Terminal.safe(reason))")
+      }
     case .signIn(let email):
       let session = try await session(email, folder, account, world)
       try await requests.logIn(session)

@@ -14,7 +14,7 @@ struct ConvergenceTests {
     let server = try TaskWorld.project(clock)
     for number in 0..<(8 * testEffort) {
       let seed = UInt64(part * 1_000_000 + number)
-      let run = try await RandomRun(seed, server, clock)
+      let run = try await RandomRun(seed, server, clock, number: number + 1)
       try await run.play()
       try await run.end()
       guard run.complaints.isEmpty else {
@@ -34,7 +34,7 @@ final class RandomRun {
   private(set) var complaints: [String] = []
   private(set) var story: [String] = []
 
-  init(_ seed: UInt64, _ server: StandIn, _ clock: VirtualClock) async throws {
+  init(_ seed: UInt64, _ server: StandIn, _ clock: VirtualClock, number: Int) async throws {
     var random = RowRandom(seed)
     var rows: [JSONObject] = []
     for _ in 1...4 {
@@ -46,7 +46,7 @@ final class RandomRun {
     }
     self.random = random
     server.faults = []
-    world = try await TaskWorld(server: server, clock, rows)
+    world = try await TaskWorld(server: server, clock, number: number, rows)
     people = [PersonAtWork(try world.replica(), words), PersonAtWork(try world.replica(), words)]
     for person in people {
       try await person.replica.sync()
@@ -94,7 +94,15 @@ final class RandomRun {
       tell(person, "dies after \(last) commits")
     }
     do {
-      let result = try await replica.sync()
+      let result: SyncResult
+      if replica.hasLooked, Bool.random(using: &random) {
+        let names = Set(replica.names + person.namesBefore).sorted().shuffled(using: &random)
+        tell(person, "sees events of \(names)")
+        result = try await replica.watch(names)
+      } else {
+        result = try await replica.sync()
+      }
+      person.namesBefore = replica.names
       tell(
         person,
         "syncs: \(result.files.events.map { "\($0.kind) \($0.path) \($0.detail)" }) \(result.failure.map { "\($0)" } ?? "")"

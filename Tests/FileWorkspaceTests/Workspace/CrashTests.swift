@@ -8,9 +8,9 @@ import Testing
 @Suite("A process that dies during a sync")
 struct CrashTests {
   /// A workspace with changes on both sides: edits, conflicts, a new file, a copy, a move, a delete, rows come and gone.
-  private func busyWorld(_ server: StandIn, _ clock: VirtualClock) async throws -> FinalCheck {
+  private func busyWorld(_ server: StandIn, _ clock: VirtualClock, number: Int) async throws -> FinalCheck {
     let words = SavedWords()
-    var ids = RowRandom(UInt64(server.requests.last?.number ?? 0))
+    var ids = RowRandom(UInt64(number))
     var rows: [JSONObject] = []
     for _ in 1...9 {
       let row: JSONObject = [
@@ -19,7 +19,7 @@ struct CrashTests {
       words.save(JSONValue.object(row).serialized(), over: nil)
       rows.append(row)
     }
-    let world = try await TaskWorld(server: server, clock, rows)
+    let world = try await TaskWorld(server: server, clock, number: number + 1, rows)
     let person = PersonAtWork(try world.replica(), words)
     let replica = person.replica
     try await replica.sync()
@@ -74,7 +74,7 @@ struct CrashTests {
     let step = max(1, 24 / testEffort)
     var number = 1 + (Death.allCases.firstIndex(of: death) ?? 0) * step / 4
     while true {
-      let check = try await busyWorld(server, clock)
+      let check = try await busyWorld(server, clock, number: number)
       let replica = check.people[0].replica
       replica.files.plan(death == .killAfter ? .stopAfter : .stop, atOperation: number)
       _ = try? await replica.sync()
@@ -98,7 +98,7 @@ struct CrashTests {
     let server = try TaskWorld.project(clock)
     var number = 0
     while true {
-      let check = try await busyWorld(server, clock)
+      let check = try await busyWorld(server, clock, number: number)
       let replica = check.people[0].replica
       replica.commits.plan(last: number)
       _ = try? await replica.sync()
@@ -116,7 +116,7 @@ struct CrashTests {
     let clock = VirtualClock()
     let server = try TaskWorld.project(clock)
     for number in stride(from: 1, to: 200, by: max(4, 24 / testEffort)) {
-      let check = try await busyWorld(server, clock)
+      let check = try await busyWorld(server, clock, number: number)
       let replica = check.people[0].replica
       for failing in number..<(number + 4) { replica.files.plan(.error(errno: code), atOperation: failing) }
       _ = try? await replica.sync()

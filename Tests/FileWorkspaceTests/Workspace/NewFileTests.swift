@@ -273,6 +273,7 @@ struct NewFileTests {
   func editBehindTheAnswer() async throws {
     let world = try await TaskWorld.make()
     let replica = try world.replica()
+    try await replica.sync()
     try replica.write("milk.json", "{\"title\": \"Milk\"}")
     _ = try await replica.workspace.scan()
     _ = await replica.exchange()
@@ -290,6 +291,7 @@ struct NewFileTests {
   func changeBehindTheAnswer() async throws {
     let world = try await TaskWorld.make()
     let replica = try world.replica()
+    try await replica.sync()
     try replica.write("milk.json", "{\"title\": \"Milk\"}")
     _ = try await replica.workspace.scan()
     _ = await replica.exchange()

@@ -53,6 +53,8 @@ final class PersonAtWork {
   let words: SavedWords
   /// Texts that editors may still hold, by name: none that the person has saved over since.
   private var buffers: [String: String] = [:]
+  /// The names when the program last looked.
+  var namesBefore: [String] = []
 
   init(_ replica: Replica, _ words: SavedWords) {
     self.replica = replica

@@ -33,6 +33,8 @@ final class Replica {
   private let environment: EngineEnvironment
   private(set) var client: OfflineClient
   private(set) var workspace: Workspace
+  /// Whether this run of the program has looked at everything once, as a watch does at its start.
+  private(set) var hasLooked = false
   /// The process's transactions, which can be its end.
   let commits = CommitCounter()
 
@@ -104,6 +106,7 @@ final class Replica {
   func restart() throws {
     commits.restart()
     files.restart()
+    hasLooked = false
     (client, workspace) = try Self.start(world, store, settings, files, environment)
   }
 
@@ -114,6 +117,7 @@ final class Replica {
     var result = SyncResult()
     result.files = try await workspace.start()
     result.files.add(isConfirmed ? try await workspace.confirm() : try await workspace.scan())
+    hasLooked = true
     (result.replay, result.failure) = await exchange(isConfirmed: isConfirmed)
     result.files.add(try await workspace.writeRows())
     if try await workspace.hasOpenAbsences() {
@@ -132,6 +136,16 @@ final class Replica {
     }
     try await workspace.seeWrittenFiles()
     clock.advance(.seconds(5))
+    return result
+  }
+
+  /// One round of a running watch: the events of these files, in this order, then the network, then what is due.
+  func watch(_ names: [String]) async throws -> SyncResult {
+    var result = SyncResult()
+    for name in names { result.files.add(try await workspace.look(at: ["tasks/\(name)"])) }
+    (result.replay, result.failure) = await exchange()
+    result.files.add(try await workspace.writeRows())
+    result.files.add(try await workspace.tick())
     return result
   }
 

@@ -13,7 +13,6 @@ final class TaskWorld {
   let session: Session
   let number: Int
   private var replicaCount = 0
-  private static let userCount = Atomic(0)
 
   /// A project of its own with one user and no rows.
   static func make(_ rows: [JSONObject] = []) async throws -> TaskWorld {
@@ -34,10 +33,11 @@ final class TaskWorld {
           })))
   }
 
-  init(server: StandIn, _ clock: VirtualClock, _ rows: [JSONObject] = []) async throws {
+  /// - Parameter number: Which of the project's worlds it is: it gives the user's address and the keys that replicas make.
+  init(server: StandIn, _ clock: VirtualClock, number: Int = 1, _ rows: [JSONObject] = []) async throws {
     self.server = server
     self.clock = clock
-    number = Self.userCount.add(1, ordering: .relaxed).newValue
+    self.number = number
     session = try await AuthClient(
       project: Self.project(server), http: StandInExchange(server, isDead: { false })
     ).signUp(email: "person\(number)@example.org", password: Secret("correct horse"))

@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+@Suite("doctor, with and without a watcher", .timeLimit(.minutes(5))) struct DoctorTests {
+  private func levels(_ done: Finished) throws -> [String: String] {
+    let checks = try #require(try done.json()["checks"] as? [[String: String]])
+    return Dictionary(checks.map { ($0["name"] ?? "", $0["level"] ?? "") }) { first, _ in first }
+  }
+
+  @Test("finds nothing wrong with a good workspace", arguments: [false, true])
+  func good(isWatching: Bool) async throws {
+    let site = try await Site()
+    let (a, b) = try await site.replicas()
+    try a.write("tasks/x.json", "{\"title\": \"one\"}")
+    try await a.sync()
+    try await b.sync()
+    for text in ["two", "three"] {
+      try b.edit("tasks/one.json") { $0["notes"] = text }
+      try await b.sync()
+      try await a.sync()
+    }
+    let watch = isWatching ? try await a.watch() : nil
+    let done = try await a.run("doctor", "--json")
+    #expect(done.status == 0, "\(done.output)")
+    let levels = try levels(done)
+    for name in [
+      "settings", "watches", "privacy", "database", "files of tasks/", "version of tasks", "lists", "server", "session",
+      "clock", "table tasks",
+    ] { #expect(levels[name] == "ok", "\(name): \(done.output)") }
+    #expect(levels["watcher"] == (isWatching ? "ok" : "note"))
+    let text = try await a.run("doctor")
+    #expect(text.output.contains("'updated_at' moves"), "\(text.output)")
+    await watch?.stop()
+  }
+
+  @Test("names what is wrong: settings, server, session, files", arguments: [false, true])
+  func wrong(isWatching: Bool) async throws {
+    let site = try await Site()
+    let a = try await site.workspace("a", isFirst: true)
+    let watch = isWatching ? try await a.watch() : nil
+    #expect(try await a.run("logout").status == 0)
+    let out = try await a.run("doctor", "--json")
+    #expect(out.status == 4)
+    #expect(try levels(out)["session"] == "trouble")
+    #expect(try levels(out)["table tasks"] == "ok", "columns are told without a user")
+
+    await site.killServer()
+    let down = try await a.run("doctor", "--json")
+    #expect(try levels(down)["server"] == "waiting", "\(down.output)")
+    #expect(down.status == 3)
+
+    try a.write("tidemark.json", "{")
+    let settings = try await a.run("doctor", "--json")
+    #expect(settings.status == 1)
+    #expect(try levels(settings)["settings"] == "failure")
+    #expect(settings.output.contains("tidemark.json:"))
+    await watch?.stop()
+  }
+
+  @Test("a table without a column, and a file of state that others may read, are named")
+  func columns() async throws {
+    let site = try await Site()
+    let a = try await site.workspace("a", isFirst: true)
+    let good = try a.text("tidemark.json")
+    try a.write(
+      "tidemark.json", good.replacingOccurrences(of: "\"notes text\"", with: "\"notes text\", \"colour text\""))
+    let column = try await a.run("doctor", "--json")
+    #expect(column.status == 1)
+    #expect(try levels(column)["table tasks"] == "failure")
+    #expect(column.output.contains("colour"))
+    try a.write("tidemark.json", good)
+    chmod("\(a.path)/.tidemark/session", 0o644)
+    #expect(try levels(try await a.run("doctor", "--json"))["privacy"] == "trouble")
+  }
+}
