@@ -97,6 +97,8 @@ extension OpenWorkspace {
       }
     before.add(change.report)
     change.report = before
+    // A single run has no later in which a listing could show them.
+    if !isWatching, before.filesWritten > 0 { try await workspace.seeWrittenFiles() }
     return change
   }
 }
