@@ -70,19 +70,9 @@ public final class OpenWorkspace: Sendable {
   // MARK: The network switch
 
   /// Turns network access on or off; the switch outlives the process.
-  public func setNetwork(isEnabled: Bool) throws {
+  func setNetwork(isEnabled: Bool) throws {
     try client.transaction { try $0.setNote(Note.network, isEnabled ? nil : NetworkStatus.disabled.rawValue) }
     if isEnabled { client.enableNetwork() } else { client.disableNetwork() }
-  }
-
-  /// Turns network access on or off in a workspace that no process has open.
-  public static func setNetwork(isEnabled: Bool, in folder: WorkspaceFolder, clock: any EngineClock) throws {
-    let lock = try WorkspaceLock(path: folder.lockPath)
-    defer { withExtendedLifetime(lock) {} }
-    let store = try EngineStore(path: folder.databasePath, clock: clock, callerMigrations: Workspace.migrations)
-    try store.transaction(user: "") {
-      try $0.setNote(Note.network, isEnabled ? nil : NetworkStatus.disabled.rawValue)
-    }
   }
 
   // MARK: Memory

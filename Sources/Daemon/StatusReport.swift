@@ -111,14 +111,11 @@ extension StatusReport {
 
   /// Reads the status of a workspace from its state, without a watcher and without its lock.
   public static func read(_ folder: WorkspaceFolder, clock: any EngineClock) throws -> StatusReport {
-    let settings = try folder.settings()
-    let files = try LiveFileSystem(root: folder.path)
-    let store = try EngineStore(path: folder.databasePath, clock: clock, callerMigrations: Workspace.migrations)
-    let identity = try WorkspaceIdentity(store, folder, settings)
-    return try store.read(user: identity.user) { transaction in
-      let network = identity.isNetworkDisabled ? NetworkStatus.disabled : .unknown
+    try WorkspaceState.read(folder, clock: clock) { transaction, settings, files in
+      let isDisabled = try transaction.note(OpenWorkspace.Note.network) == NetworkStatus.disabled.rawValue
+      let network = isDisabled ? NetworkStatus.disabled : .unknown
       var report = StatusReport(
-        try WorkspaceSummary(transaction, settings, files: files), server: settings.server.url, user: identity.user,
+        try WorkspaceSummary(transaction, settings, files: files), server: settings.server.url, user: transaction.user,
         network: network.rawValue, isWatching: false)
       report.lastSyncedAt = try transaction.note(OpenWorkspace.Note.lastSyncedAt).flatMap { Int64($0) }
         .map { WallTime(nanoseconds: $0).text }

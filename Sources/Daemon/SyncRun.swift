@@ -45,7 +45,11 @@ extension OpenWorkspace {
   /// One whole pass: scan, queue, replay, pull, write back.
   ///
   /// Files that are gone are looked for again after two seconds and then deleted on the server: a single run has no later.
-  public func sync(isConfirmed: Bool = false) async throws -> SyncOutcome {
+  ///
+  /// - Parameters:
+  ///   - isConfirmed: Whether a person has said that what is missing in large numbers is really gone.
+  ///   - isWatching: Whether a watcher goes on when this is over.
+  public func sync(isConfirmed: Bool = false, isWatching: Bool = false) async throws -> SyncOutcome {
     var files = WorkspaceReport()
     func take(_ report: WorkspaceReport) {
       record(report.events)
@@ -67,6 +71,7 @@ extension OpenWorkspace {
       failure = secondFailure
       take(try await workspace.writeRows())
     }
+    if !isWatching { take(try await workspace.writeProblemNotes(isAtOnce: true)) }
     record(LogEntry.events(sent: replay.synced, failure: failure))
     try await workspace.seeWrittenFiles()
     if failure == nil { client.noteSynced() }

@@ -77,3 +77,11 @@ public struct WorkspaceFolder: Sendable, Hashable {
     }
   }
 }
+
+extension WorkspaceFolder {
+  /// Whether something lies at a path of the workspace.
+  public func has(_ relativePath: String) -> Bool {
+    var status = stat()
+    return lstat("\(path)/\(relativePath)", &status) == 0
+  }
+}

@@ -143,11 +143,6 @@ public struct AccountRequests: Sendable {
   public func sessionState() async throws -> SessionState { SessionState(json: try await ask("verify", [:])) }
 
   private func ask(_ command: String, _ arguments: JSONObject) async throws -> JSONValue {
-    let request = ControlRequest(command, arguments)
-    switch try ControlClient.ask(request, folderPath: folder.statePath) {
-    case .result(let json)?: return json
-    case .error(let text)?: throw DaemonError.signIn(reason: text)
-    case nil: return try await OpenWorkspace(folder, environment: environment).answerAccount(request) ?? .null
-    }
+    try await WorkspaceDoor.ask(ControlRequest(command, arguments), of: folder, environment: environment)
   }
 }

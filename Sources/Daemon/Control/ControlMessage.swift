@@ -4,6 +4,20 @@ import LosslessJSON
 ///
 /// The connection carries one request and one answer, and the watcher closes it. The socket lies in `.tidemark/control`
 /// with mode 0600: whoever may open it may change the workspace's files anyhow.
+///
+/// | command | arguments |
+/// | --- | --- |
+/// | `status`, `sync`, `confirm`, `offline`, `online` | none |
+/// | `add` | `title`, and `folder` for another collection than the first |
+/// | `done` | a target, and `done`: the value to be set |
+/// | `discard`, `retry`, `dismiss` | a target |
+/// | `resolve` | a target, and `mine`: whose version is kept |
+/// | `restore` | `name`: of the text in the trash; `path`: where it lay |
+/// | `login` | `session`: one that was just made; it never stands in a log |
+/// | `logout` | `everywhere`, and `abandon`: whether an anonymous account may be lost |
+/// | `verify` | none; asks the server whether the session lives |
+///
+/// A target is one of `entry` (an entry's number), `path` (in the workspace) and `key` (a row's, or its beginning).
 public struct ControlRequest: Sendable, Equatable {
   /// The protocol's version; a watcher refuses any other than its own.
   public static let version: Int64 = 1

@@ -47,6 +47,8 @@ public struct DryRun: Sendable {
       }
     }
     run.events += try await workspace.writeRows().events
+    run.events += try await workspace.tick().events
+    run.events += try await workspace.writeProblemNotes(isAtOnce: true).events
     run.sends = try await workspace.plannedWrites()
     run.needsPerson = try await workspace.summary().needsPerson
     return run

@@ -1,5 +1,4 @@
 import FileWorkspace
-import LosslessJSON
 import OfflineEngine
 
 /// One running workspace: files are watched, edits queued, the queue sent, rows fetched and written back.
@@ -100,14 +99,18 @@ public final class WatchRun: Sendable {
   }
 
   private func due() async throws {
+    // The next time lies always a moment ahead: what matters is the earliest that was named since the last tick.
+    var due: WallTime?
     while !watchIsOver {
       let next = try await open.workspace.nextTick()
       let now = open.environment.clock.now()
-      if let next, next <= now {
+      due = next.map { min(due ?? $0, $0) }
+      if let at = due, at <= now {
+        due = nil
         book(try await open.workspace.tick())
         continue
       }
-      await dueWake.wait(upTo: next.map { $0 - now }, clock: open.environment.clock)
+      await dueWake.wait(upTo: due.map { $0 - now }, clock: open.environment.clock)
     }
   }
 
@@ -152,35 +155,23 @@ public final class WatchRun: Sendable {
   // MARK: Control
 
   private func control() async {
-    for await call in listener.calls {
-      do {
-        call.answer(.result(try await answer(call.request)))
-      } catch {
-        call.answer(.error("\(error)"))
-      }
+    // Side by side: a sync may take as long as the network does, and must not keep the others waiting.
+    await withDiscardingTaskGroup { group in
+      for await call in listener.calls { group.addTask { await self.take(call) } }
     }
   }
 
-  private func answer(_ request: ControlRequest) async throws -> JSONValue {
-    switch request.command {
-    case "status": return try await open.status(isWatching: true).wireJSON
-    case "sync", "confirm":
-      let outcome = try await open.sync(isConfirmed: request.command == "confirm")
-      book(outcome.files, isRecorded: true)
-      return SyncResult(outcome).wireJSON
-    case "offline", "online":
-      try open.setNetwork(isEnabled: request.command == "online")
-      say(WorkspaceEvent(.note, "", "network access is \(request.command == "online" ? "on" : "off")"))
-      networkWake.ring()
-      retryWake.ring()
-      return .null
-    default:
-      if let answer = try await open.answerAccount(request) {
+  private func take(_ call: ControlListener.Call) async {
+    do {
+      let answer = try await open.answer(call.request, isWatching: true)
+      book(answer.report, isRecorded: true)
+      if answer.wakesNetwork {
         networkWake.ring()
         retryWake.ring()
-        return answer
       }
-      throw DaemonError.control(reason: "it does not know '\(request.command)'; stop it and start it again")
+      call.answer(.result(answer.result))
+    } catch {
+      call.answer(.error("\(error)"))
     }
   }
 }

@@ -50,6 +50,8 @@ extension Workspace {
     }
     try writeDueKeys(&report)
     try takeLateTexts(&report)
+    report.add(try writeProblemNotes())
+    sweepTrash()
     sweptAt = now
     return report
   }
@@ -60,6 +62,7 @@ extension Workspace {
     var times: [WallTime] = []
     if needsScan || hasUnsettled { times.append(now) }
     if !lookAgain.isEmpty { times.append(again.due(first: settings.settle)) }
+    if let due = try nextProblemNote() { times.append(due) }
     if try !journal.replacedFiles().isEmpty { times.append(sweptAt + Self.sweepInterval) }
     try client.read { transaction in
       if let due = try Mirror(transaction).nextKeyDue() { times.append(due) }

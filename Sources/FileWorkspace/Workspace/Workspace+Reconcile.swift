@@ -130,8 +130,20 @@ extension Workspace {
   ///
   /// What a transaction decided to drop is kept before its file is touched.
   func keep(_ items: [TrashItem]) throws {
-    if !items.isEmpty { try trash.keep(items) }
+    guard !items.isEmpty else { return }
+    try trash.keep(items)
+    sweepTrash()
   }
+
+  /// Lets go of texts that the trash has kept long enough, from time to time.
+  func sweepTrash() {
+    guard nextTrashSweep.map({ $0 <= now }) ?? true else { return }
+    nextTrashSweep = now + Self.trashSweepInterval
+    // What cannot be removed now is tried again; it is in nobody's way.
+    _ = try? trash.sweep()
+  }
+
+  private static let trashSweepInterval = Duration.seconds(3600)
 
   // MARK: Rows to files
 

@@ -29,6 +29,7 @@ extension Workspace {
     unscannable[collection.folder] = nil
     takenNames[collection.folder] = nil
     try loadNames(collection, onDisk: found.names)
+    findProblemNotes(found.names, collection)
     let unreadable = found.unreadableNames.map { WorkspacePath.joined(collection.folder, Self.printable($0)) }
     try reconcile(try pathsToRead(found, known, collection, besides: unreadable), collection, &report)
     for path in unreadable {

@@ -67,6 +67,10 @@ public actor Workspace {
   /// The git repository that the workspace lies in, once one was found.
   var repository: GitRepository?
   let findRepository: @Sendable () -> GitRepository?
+  /// What stands in the notes beside files with problems, by the files' paths; empty where only a listing showed it.
+  var problemNotes: [PathKey: String] = [:]
+  /// When texts that the trash has kept long enough are looked for next.
+  var nextTrashSweep: WallTime?
   /// What git was doing when last looked at.
   var gitWork: String?
   /// Whether git has worked since the last complete listing: what is missing then may be its doing.

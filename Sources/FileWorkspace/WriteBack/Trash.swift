@@ -27,13 +27,16 @@ public struct TrashEntry: Sendable, Hashable {
   public var reason: String
   /// When it came, in milliseconds since 1970.
   public var at: Int64
+  /// How many bytes the text has.
+  public var bytes: Int64
 
   /// Makes an entry.
-  public init(path: String, origin: String?, reason: String, at: Int64) {
+  public init(path: String, origin: String?, reason: String, at: Int64, bytes: Int64) {
     self.path = path
     self.origin = origin
     self.reason = reason
     self.at = at
+    self.bytes = bytes
   }
 }
 
@@ -42,8 +45,8 @@ public struct TrashEntry: Sendable, Hashable {
 /// A text is `<time>-<name>`; what is known of it lies beside it as `<time>-<name>.meta`. A text without its notes is
 /// still a text: it is shown with the name that it has.
 public struct Trash: Sendable {
-  private let files: any FileSystem
-  private let now: @Sendable () -> Int64
+  let files: any FileSystem
+  let now: @Sendable () -> Int64
 
   /// Makes the trash of a workspace.
   ///
@@ -77,7 +80,8 @@ public struct Trash: Sendable {
       for (item, temporary) in zip(items, temporaries) {
         let path = try place(temporary.text, named: item.origin, at: at)
         try files.rename(temporary.notes, path + Self.notesSuffix)
-        entries.append(TrashEntry(path: path, origin: item.origin, reason: item.reason, at: at))
+        let bytes = Int64(item.bytes.count)
+        entries.append(TrashEntry(path: path, origin: item.origin, reason: item.reason, at: at, bytes: bytes))
       }
       try files.makeNamesDurable([StateFolder.trash])
       return entries
@@ -106,7 +110,7 @@ public struct Trash: Sendable {
 
   // MARK: Names and notes
 
-  private static let notesSuffix = ".meta"
+  static let notesSuffix = ".meta"
 
   /// Gives a text its final name, never over another.
   private func place(_ temporary: String, named origin: String, at time: Int64) throws(FileSystemError) -> String {
@@ -137,6 +141,7 @@ public struct Trash: Sendable {
     let notes = (try? JSONValue(parsing: bytes))?.objectValue
     return TrashEntry(
       path: path, origin: notes?["origin"]?.stringValue, reason: notes?["reason"]?.stringValue ?? "",
-      at: notes?["at"]?.numberValue?.int64 ?? found.status.modified.nanoseconds / 1_000_000)
+      at: notes?["at"]?.numberValue?.int64 ?? found.status.modified.nanoseconds / 1_000_000,
+      bytes: found.status.size)
   }
 }

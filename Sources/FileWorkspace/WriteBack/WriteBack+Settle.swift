@@ -39,7 +39,7 @@ extension WriteBack {
       return SettledIntent(
         intent: intent, outcome: try writtenBefore(intent, path), replaced: try keepAll(intent, temporary, replaced))
     case .removed:
-      let entry = TrashEntry(path: "", origin: intent.path, reason: intent.reason, at: 0)
+      let entry = TrashEntry(path: "", origin: intent.path, reason: intent.reason, at: 0, bytes: 0)
       return SettledIntent(intent: intent, outcome: .removed(entry), replaced: try keepAll(intent, .absent, replaced))
     case .undone:
       return SettledIntent(

@@ -155,7 +155,7 @@ extension WriteBack {
     let kept = try keep(intent.replaced, out, intent)
     if intent.kind == .remove {
       // The trash gets its copy with all the other removals.
-      let entry = TrashEntry(path: "", origin: intent.path, reason: intent.reason, at: 0)
+      let entry = TrashEntry(path: "", origin: intent.path, reason: intent.reason, at: 0, bytes: 0)
       return SettledIntent(intent: intent, outcome: .removed(entry), replaced: [kept])
     }
     do {

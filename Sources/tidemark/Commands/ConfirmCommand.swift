@@ -13,6 +13,6 @@ struct ConfirmCommand: Command {
   init(_ arguments: Arguments) throws(UsageError) {}
 
   func run(in context: CommandContext) async throws -> ExitStatus {
-    try await SyncCommand.sync(in: context, request: ControlRequest("confirm"), isConfirmed: true)
+    try await SyncCommand.sync(in: context, request: ControlRequest("confirm"))
   }
 }

@@ -1,5 +1,4 @@
 import Daemon
-import OfflineEngine
 
 /// The command `tidemark offline`.
 struct OfflineCommand: Command {
@@ -10,7 +9,7 @@ struct OfflineCommand: Command {
   init(_ arguments: Arguments) throws(UsageError) {}
 
   func run(in context: CommandContext) async throws -> ExitStatus {
-    try NetworkSwitch.set(isEnabled: false, in: context)
+    try await NetworkSwitch.set(isEnabled: false, in: context)
   }
 }
 
@@ -22,19 +21,13 @@ struct OnlineCommand: Command {
   init(_ arguments: Arguments) throws(UsageError) {}
 
   func run(in context: CommandContext) async throws -> ExitStatus {
-    try NetworkSwitch.set(isEnabled: true, in: context)
+    try await NetworkSwitch.set(isEnabled: true, in: context)
   }
 }
 
 private enum NetworkSwitch {
-  static func set(isEnabled: Bool, in context: CommandContext) throws -> ExitStatus {
-    let folder = try context.workspaceFolder()
-    let request = ControlRequest(isEnabled ? "online" : "offline")
-    switch try ControlClient.ask(request, folderPath: folder.statePath) {
-    case .result?: break
-    case .error(let text)?: throw CommandFailure(message: text)
-    case nil: try OpenWorkspace.setNetwork(isEnabled: isEnabled, in: folder, clock: LiveClock())
-    }
+  static func set(isEnabled: Bool, in context: CommandContext) async throws -> ExitStatus {
+    _ = try await context.ask(ControlRequest(isEnabled ? "online" : "offline"))
     if context.terminal.isJSON {
       context.terminal.print(["network": .string(isEnabled ? "unknown" : "disabled")])
     } else {

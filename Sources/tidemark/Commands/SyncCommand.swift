@@ -1,7 +1,5 @@
 import Daemon
-import FileWorkspace
 import LosslessJSON
-import OfflineEngine
 
 /// The command `tidemark sync`.
 struct SyncCommand: Command {
@@ -22,21 +20,12 @@ struct SyncCommand: Command {
       let run = try await DryRun.play(try context.workspaceFolder(), environment: world.environment)
       return Self.report(run, context.terminal)
     }
-    return try await Self.sync(in: context, request: ControlRequest("sync"), isConfirmed: false)
+    return try await Self.sync(in: context, request: ControlRequest("sync"))
   }
 
   /// A sync by the running watcher, or by this process.
-  static func sync(in context: CommandContext, request: ControlRequest, isConfirmed: Bool) async throws -> ExitStatus {
-    let folder = try context.workspaceFolder()
-    if let answer = try ControlClient.ask(request, folderPath: folder.statePath) {
-      switch answer {
-      case .error(let text): throw CommandFailure(message: text)
-      case .result(let json): return report(SyncResult(wireJSON: json), context.terminal)
-      }
-    }
-    let world = World(context.environment)
-    let workspace = try OpenWorkspace(folder, environment: world.environment)
-    return report(SyncResult(try await workspace.sync(isConfirmed: isConfirmed)), context.terminal)
+  static func sync(in context: CommandContext, request: ControlRequest) async throws -> ExitStatus {
+    report(SyncResult(wireJSON: try await context.ask(request)), context.terminal)
   }
 
   private static func report(_ run: DryRun, _ terminal: Terminal) -> ExitStatus {

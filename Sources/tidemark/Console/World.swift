@@ -1,5 +1,3 @@
-import Daemon
-import FileWorkspace
 import OfflineEngine
 import SupabaseAPI
 
@@ -22,9 +20,4 @@ struct World {
         authoritiesFile: variables["CURL_CA_BUNDLE"] ?? variables["SSL_CERT_FILE"]))
     environment = .live(http: http)
   }
-}
-
-extension CommandContext {
-  /// The workspace that the command is about.
-  func workspaceFolder() throws -> WorkspaceFolder { try WorkspaceFolder.find(from: folder ?? ".") }
 }

@@ -1,0 +1,31 @@
+import FileWorkspace
+import LosslessJSON
+
+/// The command `tidemark rejected`.
+struct RejectedCommand: Command {
+  static let description = CommandDescription(
+    name: "rejected", summary: "List the writes that the server refused, with its words.",
+    discussion: "The number in front is what 'tidemark retry' and 'tidemark dismiss' take.")
+
+  init(_ arguments: Arguments) throws(UsageError) {}
+
+  func run(in context: CommandContext) async throws -> ExitStatus {
+    let entries = try context.read { transaction, settings, _ in try RejectedEntry.all(transaction, settings) }
+    let terminal = context.terminal
+    if terminal.isJSON {
+      terminal.print(["rejected": .array(entries.map { .object($0.json) })])
+      return .success
+    }
+    for entry in entries {
+      let (mutation, write) = (entry.mutation, entry.mutation.write)
+      let place = Terminal.safe(entry.path ?? "\(write.table) \(write.key.text)")
+      terminal.print("\(mutation.id)  \(write.operation.word)  \(place)  refused at \(mutation.rejectedAt.text)")
+      terminal.print("    \(Terminal.safe(mutation.message))")
+      for more in [mutation.serverError?.details, mutation.serverError?.hint].compactMap(\.self) {
+        terminal.print("    \(Terminal.safe(more))")
+      }
+      if let side = entry.side { terminal.print("    yours is in \(Terminal.safe(side))") }
+    }
+    return .success
+  }
+}

@@ -1,0 +1,21 @@
+import Daemon
+import LosslessJSON
+
+/// The command `tidemark restore NAME`.
+struct RestoreCommand: Command {
+  static let description = CommandDescription(
+    name: "restore", parameters: "NAME|PATH", summary: "Bring a text back from the trash.",
+    discussion: """
+      NAME is a text in 'tidemark trash'; PATH, the newest that lay there. Where its row still is, its file gets the text,
+      which is an edit like any other; where it is gone, the text becomes a new row. What the file said before goes to the
+      trash, and the text itself stays there, too.
+      """, positionalMax: 1)
+
+  private let word: String
+
+  init(_ arguments: Arguments) throws(UsageError) { word = try arguments.word("the text's name in the trash") }
+
+  func run(in context: CommandContext) async throws -> ExitStatus {
+    try await context.change(.restore, ["name": .string(word), "path": .string(try context.path(word))])
+  }
+}

@@ -1,0 +1,22 @@
+/// Rows of words in columns of even width.
+enum TextTable {
+  /// The lines, without spaces at their ends; every cell is escaped.
+  static func lines(_ rows: [[String]], indent: String = "") -> [String] {
+    let rows = rows.map { $0.map(Terminal.safe) }
+    var widths: [Int] = []
+    for row in rows {
+      for (column, cell) in row.enumerated() {
+        if column == widths.count { widths.append(0) }
+        widths[column] = max(widths[column], cell.count)
+      }
+    }
+    return rows.map { row in
+      let cells = row.enumerated().map { column, cell in
+        column == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[column] - cell.count)
+      }
+      var line = indent + cells.joined(separator: "  ")
+      while line.last == " " { line.removeLast() }
+      return line
+    }
+  }
+}
