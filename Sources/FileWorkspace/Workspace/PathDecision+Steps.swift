@@ -1,0 +1,305 @@
+import LosslessJSON
+import OfflineEngine
+
+/// What each step of a decision does: to the queue and the mirror at once, to the disk afterwards.
+extension PathDecision {
+  mutating func carryOut(
+    _ steps: [ReconcileStep], _ reading: PathReading, _ entry: inout MirrorEntry?
+  ) throws {
+    var hasProblem = false
+    var isFileWritten = false
+    var waitsForSides: Bool?
+    var keepsChange = isWaiting
+    for step in steps {
+      switch step {
+      case .insert(let values, let key): hasProblem = try !insert(values, key, reading, &entry)
+      case .update(let columns): hasProblem = try !update(columns, reading, &entry)
+      case .delete: keepsChange = true  // Only a complete listing may decide that; the scan does.
+      case .holdEdit(let columns): try holdEdit(columns, reading, &entry)
+      case .retryInsert(let refused, let values): try retryInsert(refused, values, reading, &entry)
+      case .recordBase(let base): try record(base, reading, &entry)
+      case .holdDifference(let key, let columns): try holdDifference(key, columns, reading, &entry)
+      case .forget:
+        if let gone = entry { try mirror.remove(gone) }
+        result.namesFreed.append(WorkspacePath.name(of: reading.path))
+      case .writeFile(let values, let version):
+        waitsForSides = try planSides(reading, entry)
+        guard waitsForSides == false else { break }
+        isFileWritten = true
+        try write(values, version, reading, entry)
+      case .trashFile:
+        waitsForSides = try planSides(reading, entry)
+        guard waitsForSides == false else { break }
+        isFileWritten = true
+        trashFile(reading, entry)
+      case .moveFrom, .takeBackDelete: break
+      case .problem(let problem):
+        hasProblem = true
+        try note(Problem(path: reading.path, message: problem.message, since: workspace.now))
+      }
+      if hasProblem { return }
+    }
+    if case .row = reading.file, let known = entry { try remember(reading, known) }
+    let waits = try waitsForSides ?? planSides(reading, entry)
+    // Whether a file that is to be written has a problem, its writing will tell.
+    if !isFileWritten { try clearProblem(reading.path) }
+    guard !waits, !isFileWritten else { return }
+    guard let known = entry else {
+      // A row without a file that needs none.
+      if let key = workspace.newFileKeys[PathKey(reading.path)], case .absent = reading.file {
+        try transaction.clearChange(collection.table, key.text)
+      }
+      return
+    }
+    if steps.contains(where: { if case .update = $0 { true } else { false } }) {
+      result.again.append(reading.path)  // The queued edit is part of the row now; others' changes may be, too.
+    } else if known.keyDueAt.map({ $0 <= workspace.now }) ?? false {
+      try writeKey(reading, known)
+    } else if !keepsChange {
+      try transaction.clearChange(collection.table, known.base.key.text)
+    }
+  }
+
+  /// Remembers the file's numbers, so that a scan need not read it again.
+  private func remember(_ reading: PathReading, _ entry: MirrorEntry) throws {
+    guard let content = reading.content else { return }
+    var entry = try mirror.entry(collection.folder, key: entry.base.key) ?? entry
+    let seen = SeenFile(content.status, content.hash, at: workspace.now)
+    var needsKey = false
+    // A draft laid over the file, or a key that was taken out: it is written again, in its time.
+    if case .row(let file) = reading.file, file.key == nil, entry.keyDueAt == nil { needsKey = true }
+    guard needsKey || entry.seen != seen || entry.absentSince != nil || !entry.wasSeen else { return }
+    if needsKey {
+      entry.base.writtenKey = nil
+      entry.keyDueAt = workspace.now + Workspace.keyDelay
+    }
+    entry.seen = seen
+    entry.wasSeen = true
+    entry.absentSince = nil
+    entry.isHeld = false
+    try mirror.save(entry)
+  }
+
+  /// - Returns: Whether the row could be taken.
+  private mutating func insert(
+    _ values: JSONObject, _ givenKey: RowKey?, _ reading: PathReading, _ entry: inout MirrorEntry?
+  ) throws -> Bool {
+    guard case .row(let file) = reading.file else { return true }
+    do throws(RowFileProblem) {
+      try reading.row?.checkNew(values, collection.settings)
+    } catch {
+      try note(
+        Problem(
+          path: reading.path, line: error.position.line, column: error.position.column, message: error.message,
+          since: workspace.now))
+      return false
+    }
+    let key = givenKey ?? RowKey(workspace.makeID())
+    try transaction.enqueue(
+      .insert(
+        into: collection.table, key: key, values: collection.keyValues(key).overlaid(with: collection.settable(values)))
+    )
+    var made = MirrorEntry(
+      collection: collection.folder,
+      base: FileBase(key: key, values: values, version: nil, writtenKey: file.key), path: reading.path,
+      lastPath: reading.path)
+    if file.key != key {
+      // A copy's key is another row's: it must not stay there for long. A person's new file may still be open.
+      made.keyDueAt = workspace.now + (file.key == nil ? Workspace.keyDelay : .zero)
+      if file.key != nil { result.again.append(reading.path) }
+    }
+    if let content = reading.content { made.seen = SeenFile(content.status, content.hash, at: workspace.now) }
+    made.wasSeen = true
+    try mirror.save(made)
+    entry = made
+    result.report.queued += 1
+    result.report.note(.added, reading.path)
+    return true
+  }
+
+  /// - Returns: Whether the edit could be taken.
+  private mutating func update(
+    _ columns: JSONObject, _ reading: PathReading, _ entry: inout MirrorEntry?
+  ) throws -> Bool {
+    guard var known = entry, case .row(let file) = reading.file else { return true }
+    let readOnly = collection.readOnly(columns)
+    guard readOnly.isEmpty else {
+      try note(
+        Problem(
+          path: reading.path,
+          message: "'\(readOnly.joined(separator: "', '"))' is the server's to set; put back the value it had",
+          since: workspace.now))
+      return false
+    }
+    try transaction.enqueue(
+      .update(
+        collection.table, key: known.base.key, values: columns, base: base(of: columns, known.base),
+        coalesces: !isFromOlderText))
+    advance(&known, to: file, columns)
+    try mirror.save(known)
+    entry = known
+    result.report.queued += 1
+    result.report.note(.edited, reading.path, columns.names.joined(separator: ", "))
+    return true
+  }
+
+  /// What the person saw of the columns before they changed them.
+  ///
+  /// A column that was not there was null to them.
+  private func base(of columns: JSONObject, _ base: FileBase) -> WriteBase {
+    var seen = JSONObject()
+    for name in columns.names {
+      if let value = base.values[name] { seen[name] = value }
+    }
+    return WriteBase(values: seen, version: base.version)
+  }
+
+  /// The base after a person's edit was queued: what the file showed, with the edit.
+  private mutating func advance(_ entry: inout MirrorEntry, to file: FileRow, _ columns: JSONObject) {
+    entry.base.values = entry.base.values.overlaid(with: file.values)
+    if file.key != entry.base.writtenKey {
+      entry.base.writtenKey = file.key
+      if file.key != nil, file.key != entry.base.key { entry.keyDueAt = workspace.now }
+    }
+    if entry.keyDueAt != nil, file.key == nil { entry.keyDueAt = workspace.now + Workspace.keyDelay }
+    if file.key == entry.base.key { entry.keyDueAt = nil }
+  }
+
+  private mutating func holdEdit(
+    _ columns: JSONObject, _ reading: PathReading, _ entry: inout MirrorEntry?
+  ) throws {
+    guard var known = entry, case .row(let file) = reading.file else { return }
+    try transaction.park(
+      .update(collection.table, key: known.base.key, values: columns, base: base(of: columns, known.base)), server: nil,
+      serverVersion: nil, message: "the row is gone from the server, and this file was edited since")
+    advance(&known, to: file, columns)
+    try mirror.save(known)
+    entry = known
+    result.report.note(.conflict, reading.path, "its row is gone; your edit is kept beside it")
+    result.again.append(reading.path)
+  }
+
+  private mutating func retryInsert(
+    _ refused: Int64, _ values: JSONObject, _ reading: PathReading, _ entry: inout MirrorEntry?
+  ) throws {
+    guard case .row(let file) = reading.file,
+      let rejected = try transaction.rejectedMutations().first(where: { $0.id == refused })
+    else { return }
+    let key = rejected.write.key
+    try transaction.retryRejectedMutation(
+      refused, values: collection.keyValues(key).overlaid(with: collection.settable(values)))
+    var known =
+      entry
+      ?? MirrorEntry(
+        collection: collection.folder, base: FileBase(key: key, values: values, version: nil, writtenKey: file.key),
+        path: reading.path, lastPath: reading.path)
+    advance(&known, to: file, values)
+    try mirror.save(known)
+    entry = known
+    result.report.queued += 1
+    result.report.note(.edited, reading.path, "tried again")
+  }
+
+  private mutating func record(_ base: FileBase, _ reading: PathReading, _ entry: inout MirrorEntry?) throws {
+    var known =
+      entry
+      ?? MirrorEntry(collection: collection.folder, base: base, path: reading.path, lastPath: reading.path)
+    known.base = base
+    if let content = reading.content { known.seen = SeenFile(content.status, content.hash, at: workspace.now) }
+    if entry == nil { known.wasSeen = true }
+    try mirror.save(known)
+    entry = known
+  }
+
+  private mutating func holdDifference(
+    _ key: RowKey, _ columns: JSONObject, _ reading: PathReading, _ entry: inout MirrorEntry?
+  ) throws {
+    guard case .row(let file) = reading.file, let row = try transaction.cachedRow(collection.table, key) else { return }
+    let settable = collection.settable(columns)
+    if settable.isEmpty {
+      let base = FileBase(
+        key: key, values: (row.values.map(collection.fileValues) ?? [:]).overlaid(with: file.values), version: nil,
+        writtenKey: file.key)
+      try record(base, reading, &entry)
+      result.again.append(reading.path)
+      return
+    }
+    try transaction.park(
+      .update(
+        collection.table, key: key, values: settable,
+        base: WriteBase(values: row.values.map(collection.fileValues) ?? [:], version: row.version)),
+      server: row.values, serverVersion: row.version,
+      message: "the file and the server's row differ, and nothing tells which is newer")
+    let values = (row.values.map(collection.fileValues) ?? [:]).overlaid(with: file.values)
+    var known = MirrorEntry(
+      collection: collection.folder,
+      base: FileBase(key: key, values: values, version: nil, writtenKey: file.key), path: reading.path,
+      lastPath: reading.path)
+    if let content = reading.content { known.seen = SeenFile(content.status, content.hash, at: workspace.now) }
+    known.wasSeen = true
+    try mirror.save(known)
+    entry = known
+    result.report.note(.conflict, reading.path, "differs from the server's row")
+    result.again.append(reading.path)
+  }
+
+  // MARK: Files
+
+  private mutating func write(
+    _ values: JSONObject, _ version: String?, _ reading: PathReading, _ entry: MirrorEntry?
+  ) throws {
+    guard let key = entry?.base.key ?? workspace.newFileKeys[PathKey(reading.path)] else { return }
+    let base = FileBase(key: key, values: values, version: version, writtenKey: key)
+    let bytes: [UInt8]
+    let expected: ExpectedFile
+    if let row = reading.row, !reading.isEmpty, let content = reading.content {
+      bytes = row.updated(to: collection.keyValues(key).overlaid(with: values), collection.settings)
+      expected = .content(content.hash)
+    } else if let content = reading.content {
+      bytes = RowFile.render(collection.keyValues(key).overlaid(with: values), collection.settings)
+      expected = .content(content.hash)
+    } else {
+      bytes = RowFile.render(collection.keyValues(key).overlaid(with: values), collection.settings)
+      expected = .absent
+    }
+    result.work.append(
+      FileWork(
+        item: WriteBackItem(
+          path: reading.path, expected: expected, change: .write(bytes),
+          context: WriteContext.row(collection: collection.folder, base).text)))
+  }
+
+  private mutating func writeKey(_ reading: PathReading, _ entry: MirrorEntry) throws {
+    if let marker = workspace.editorMarker(reading.path) {
+      result.waiting.append((reading.path, marker))
+      var later = entry
+      later.keyDueAt = workspace.now + Workspace.keyDelay
+      try mirror.save(later)
+      return
+    }
+    try write(entry.base.values, entry.base.version, reading, entry)
+  }
+
+  private mutating func trashFile(_ reading: PathReading, _ entry: MirrorEntry?) {
+    guard let entry, let content = reading.content else { return }
+    result.work.append(
+      FileWork(
+        item: WriteBackItem(
+          path: reading.path, expected: .content(content.hash),
+          change: .trash(reason: "its row is gone from the server"),
+          context: WriteContext.goneRow(collection: collection.folder, key: entry.base.key).text)))
+  }
+}
+
+extension ReconcileProblem {
+  /// What is wrong and what to do.
+  var message: String {
+    switch self {
+    case .foreignKey:
+      "the key in this file belongs to no row and no file; put back the key that it had, or take the key out to make a "
+        + "new row of a copy of the file"
+    case .deletedKey:
+      "the row with this key was deleted; take the key out of the file to make a new row of it"
+    }
+  }
+}
