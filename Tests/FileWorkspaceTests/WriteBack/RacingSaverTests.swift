@@ -75,17 +75,17 @@ private final class Saver: Sendable {
     switch way {
     case 0:
       rename(path, path + "~")
-      write(text, O_WRONLY | O_CREAT)
+      write(text, O_WRONLY | O_CLOEXEC | O_CREAT)
       unlink(path + "~")
     case 1:
-      write(text, O_WRONLY | O_CREAT | O_TRUNC)
+      write(text, O_WRONLY | O_CLOEXEC | O_CREAT | O_TRUNC)
     case 2:
-      let descriptor = open(path, O_WRONLY | O_CREAT, 0o644)
+      let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_CREAT, 0o644)
       ftruncate(descriptor, 0)
       Glibc.write(descriptor, text, text.utf8.count)
       close(descriptor)
     default:
-      let descriptor = open(path + ".tmp", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+      let descriptor = open(path + ".tmp", O_WRONLY | O_CLOEXEC | O_CREAT | O_TRUNC, 0o644)
       Glibc.write(descriptor, text, text.utf8.count)
       close(descriptor)
       rename(path + ".tmp", path)
