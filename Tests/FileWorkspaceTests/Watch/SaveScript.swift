@@ -90,7 +90,8 @@ final class ScriptPlayer {
 
   private func nameless(_ name: String, _ text: String) -> Int32 {
     let parent = (folder.full(name) as NSString).deletingLastPathComponent
-    let descriptor = Glibc.open(parent, 0o20200000 | O_WRONLY | O_CLOEXEC, 0o644)  // O_TMPFILE, which Glibc does not show.
+    // The number is O_TMPFILE, which Glibc does not show.
+    let descriptor = Glibc.open(parent, 0o20200000 | O_WRONLY | O_CLOEXEC, 0o644)
     if descriptor < 0 { return -1 }
     defer { Glibc.close(descriptor) }
     let bytes = Array(text.utf8)
