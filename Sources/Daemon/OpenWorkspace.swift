@@ -10,7 +10,7 @@ public final class OpenWorkspace: Sendable {
   /// Its settings.
   public let settings: WorkspaceSettings
   /// Its engine.
-  public let client: OfflineClient
+  public let client: UserEngine
   /// Its files and mirror.
   public let workspace: Workspace
   let files: LiveFileSystem
@@ -55,12 +55,12 @@ public final class OpenWorkspace: Sendable {
   static func client(
     _ store: EngineStore, _ user: String, _ session: any SessionStorage, _ settings: WorkspaceSettings,
     _ environment: EngineEnvironment
-  ) throws -> OfflineClient {
+  ) throws -> UserEngine {
     let project = try Project(url: settings.server.url, key: Secret(settings.server.key))
     let sessions = SessionKeeper(
       user: user, auth: AuthClient(project: project, http: environment.http), storage: session,
       clock: environment.clock)
-    return OfflineClient(
+    return UserEngine(
       store: store, user: user,
       configuration: EngineConfiguration(
         project: project, tables: Workspace.tables(settings), resolver: ConflictResolvers.holdDisagreements),

@@ -4,7 +4,7 @@ import SQLite
 
 /// The durable memory of write-backs, in the same file as bases and queue.
 struct MirrorJournal: WriteBackJournal {
-  let client: OfflineClient
+  let client: UserEngine
   /// The table of each collection, by folder.
   let tables: [String: String]
 

@@ -7,7 +7,7 @@ public struct WorkspaceParts: Sendable {
   /// The settings.
   public var settings: WorkspaceSettings
   /// The engine, over a store that was opened with `Workspace.migrations`.
-  public var client: OfflineClient
+  public var client: UserEngine
   /// The workspace's files.
   public var files: any FileSystem
   /// Time, network and identifiers.
@@ -17,7 +17,7 @@ public struct WorkspaceParts: Sendable {
 
   /// The parts of one workspace.
   public init(
-    settings: WorkspaceSettings, client: OfflineClient, files: any FileSystem, environment: EngineEnvironment,
+    settings: WorkspaceSettings, client: UserEngine, files: any FileSystem, environment: EngineEnvironment,
     findRepository: (@Sendable () -> GitRepository?)? = nil
   ) {
     self.settings = settings
@@ -35,7 +35,7 @@ public struct WorkspaceParts: Sendable {
 public actor Workspace {
   let settings: WorkspaceSettings
   let collections: [Collection]
-  let client: OfflineClient
+  let client: UserEngine
   let files: any FileSystem
   let environment: EngineEnvironment
   let journal: MirrorJournal

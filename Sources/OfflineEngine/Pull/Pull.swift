@@ -19,7 +19,7 @@ public enum VanishingBrake {
   }
 }
 
-extension OfflineClient {
+extension UserEngine {
   /// Brings the cached rows of a table up to date with the server.
   ///
   /// With a cursor column the rows behind the last one seen are read, and the table is swept only at first, when a count
@@ -45,7 +45,7 @@ extension OfflineClient {
 
 /// One pull of one table.
 private struct TablePull {
-  let client: OfflineClient
+  let client: UserEngine
   let table: TableDescription
   let isConfirmed: Bool
   var report = PullReport()

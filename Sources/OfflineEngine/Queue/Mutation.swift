@@ -1,4 +1,5 @@
 import LosslessJSON
+import SupabaseAPI
 
 /// What a write does to its row.
 public enum MutationOperation: String, Sendable, Hashable {
@@ -87,32 +88,9 @@ public struct RejectedMutation: Sendable, Hashable, Identifiable {
   /// When it was refused.
   public var rejectedAt: WallTime
   /// The server's words, or `nil` when it answered with no row although the row is there: a policy forbids it.
-  public var serverError: RefusalDetails?
+  public var serverError: ServerError?
   /// Why it was refused, in one sentence.
   public var message: String
-}
-
-/// A refusal in the server's words.
-public struct RefusalDetails: Sendable, Hashable {
-  /// The HTTP status.
-  public var status: Int
-  /// PostgREST's or PostgreSQL's code, such as `23514`.
-  public var code: String
-  /// The server's message.
-  public var message: String
-  /// More about it, where the server says more.
-  public var details: String?
-  /// What to do, where the server says so.
-  public var hint: String?
-
-  /// A refusal of the given parts.
-  public init(status: Int, code: String, message: String, details: String? = nil, hint: String? = nil) {
-    self.status = status
-    self.code = code
-    self.message = message
-    self.details = details
-    self.hint = hint
-  }
 }
 
 /// A write that met another change of its row and waits for a person.

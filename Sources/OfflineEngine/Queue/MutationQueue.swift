@@ -1,5 +1,6 @@
 import LosslessJSON
 import SQLite
+import SupabaseAPI
 
 /// Where a write stands.
 public enum MutationList: String, Sendable {
@@ -225,7 +226,7 @@ extension EngineTransaction {
       id: row.integer("id") ?? 0, write: try write(row),
       createdAt: WallTime(nanoseconds: row.integer("created_at") ?? 0),
       rejectedAt: WallTime(nanoseconds: row.integer("listed_at") ?? 0),
-      serverError: try row.text("server_error").map { RefusalDetails(try Self.object($0)) },
+      serverError: try row.text("server_error").map { ServerError(try Self.object($0)) },
       message: row.text("message") ?? "")
   }
 
@@ -282,7 +283,7 @@ extension EngineTransaction {
   }
 
   /// Moves a queued write to the rejected list.
-  func reject(_ mutation: PendingMutation, _ details: RefusalDetails?, message: String) throws {
+  func reject(_ mutation: PendingMutation, _ details: ServerError?, message: String) throws {
     try database.execute(
       "UPDATE mutation SET list = 'rejected', listed_at = ?2, server_error = ?3, message = ?4 WHERE id = ?1",
       [
@@ -326,7 +327,7 @@ extension EngineTransaction {
   }
 }
 
-extension RefusalDetails {
+extension ServerError {
   init(_ json: JSONObject) {
     self.init(
       status: json["status"]?.numberValue?.int64.map(Int.init) ?? 0, code: json["code"]?.stringValue ?? "",

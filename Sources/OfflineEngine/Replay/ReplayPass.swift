@@ -1,7 +1,7 @@
 import LosslessJSON
 import SupabaseAPI
 
-extension OfflineClient {
+extension UserEngine {
   /// Sends the user's queued writes in the order they were made, and says what became of each (spec 4).
   ///
   /// Stops at the first failure that may pass, so that no write overtakes an earlier one. Calls run one after another.
@@ -26,7 +26,7 @@ extension OfflineClient {
 
 /// One pass over the queue.
 struct ReplayPass {
-  let client: OfflineClient
+  let client: UserEngine
   /// The one table whose writes are sent; `nil` for all.
   let onlyTable: String?
   var report = SyncReport()
@@ -44,7 +44,7 @@ struct ReplayPass {
   /// How many writes go on record in one commit.
   static let claimCount = 64
 
-  init(client: OfflineClient, onlyTable: String?) {
+  init(client: UserEngine, onlyTable: String?) {
     self.client = client
     self.onlyTable = onlyTable
   }
@@ -150,7 +150,7 @@ struct ReplayPass {
   /// What a write's request came to.
   enum Answer {
     case rows([JSONObject])
-    case refused(RefusalDetails)
+    case refused(ServerError)
   }
 
   /// Sends a claimed write's request.
@@ -279,7 +279,7 @@ struct ReplayPass {
 
   // MARK: Endings
 
-  mutating func reject(_ mutation: PendingMutation, _ details: RefusalDetails?, _ message: String) throws(SyncFailure) {
+  mutating func reject(_ mutation: PendingMutation, _ details: ServerError?, _ message: String) throws(SyncFailure) {
     let entry = try client.commit { transaction -> RejectedMutation? in
       try transaction.reject(mutation, details, message: message)
       return try transaction.entry(mutation.id, list: .rejected).map(transaction.rejectedMutation)
@@ -328,7 +328,7 @@ extension EngineTransaction {
   }
 }
 
-extension OfflineClient {
+extension UserEngine {
   /// How many rows are asked for to prove a view; some of them may be gone.
   private static let witnessCount = 20
 

@@ -1,7 +1,7 @@
 import LosslessJSON
 import Synchronization
 
-extension OfflineClient {
+extension UserEngine {
   /// How long a resolver may take (spec 5, "The resolver").
   private static let resolverLimit = Duration.seconds(30)
 

@@ -31,7 +31,7 @@ final class Replica {
   private let clock: VirtualClock
   private let world: TaskWorld
   private let environment: EngineEnvironment
-  private(set) var client: OfflineClient
+  private(set) var client: UserEngine
   private(set) var workspace: Workspace
   /// Whether this run of the program has looked at everything once, as a watch does at its start.
   private(set) var hasLooked = false
@@ -86,13 +86,13 @@ final class Replica {
   private static func start(
     _ world: TaskWorld, _ store: EngineStore, _ settings: WorkspaceSettings, _ files: InMemoryFileSystem,
     _ environment: EngineEnvironment
-  ) throws -> (OfflineClient, Workspace) {
+  ) throws -> (UserEngine, Workspace) {
     let project = try TaskWorld.project(world.server)
     let user = world.session.user.id
     let sessions = SessionKeeper(
       user: user, auth: AuthClient(project: project, http: environment.http),
       storage: FixedSession(session: world.session), clock: environment.clock)
-    let client = OfflineClient(
+    let client = UserEngine(
       store: store, user: user,
       configuration: EngineConfiguration(
         project: project, tables: Workspace.tables(settings), resolver: ConflictResolvers.holdDisagreements),

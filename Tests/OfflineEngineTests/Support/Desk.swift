@@ -21,7 +21,7 @@ struct Desk {
   let http: ScriptedExchange
   let storage: MemorySession
   let store: EngineStore
-  let client: OfflineClient
+  let client: UserEngine
 
   init(
     _ steps: [ScriptedExchange.Step] = [], tables: [TableDescription] = [tasks], user: String = Desk.user,
@@ -31,7 +31,7 @@ struct Desk {
     storage = MemorySession(session ?? OfflineEngineTests.session(of: user))
     store = try EngineStore(path: ":memory:", clock: clock)
     let project = try Project(url: "http://scripted", key: Secret("sb_publishable_key"))
-    client = OfflineClient(
+    client = UserEngine(
       store: store, user: user,
       configuration: EngineConfiguration(project: project, tables: tables, resolver: resolver),
       sessions: SessionKeeper(

@@ -159,7 +159,7 @@ struct Replica: Sendable {
   let http: StandInExchange
   let storage: MemorySession
   let store: EngineStore
-  let client: OfflineClient
+  let client: UserEngine
   let table: TableDescription
 
   init(
@@ -170,7 +170,7 @@ struct Replica: Sendable {
     storage = MemorySession(session)
     store = try EngineStore(path: path, clock: world.clock)
     table = tables[0]
-    client = OfflineClient(
+    client = UserEngine(
       store: store, user: session.user.id,
       configuration: EngineConfiguration(
         project: world.project, tables: tables, resolver: resolver, pageRows: pageRows),

@@ -32,11 +32,11 @@ public struct EngineConfiguration: Sendable {
   }
 }
 
-/// An offline-first client of one Supabase project for one user: cached rows, a durable queue of writes, and passes that
+/// The engine of one user of one Supabase project: cached rows, a durable queue of writes, and passes that
 /// send it in order.
 ///
 /// Everything a caller was told is queued has been committed. All effects come from the environment.
-public final class OfflineClient: Sendable {
+public final class UserEngine: Sendable {
   /// The state on disk.
   public let store: EngineStore
   /// The user whose rows and writes this client handles.
@@ -179,7 +179,7 @@ public final class OfflineClient: Sendable {
     }
     var failure = RequestFailure(SyncFailure(error, table: table))
     failure.mayHaveReachedServer = error.mayHaveReachedServer
-    if case .refused(let refusal) = error { failure.refusal = RefusalDetails(refusal) }
+    if case .refused(let refusal) = error { failure.refusal = refusal }
     return failure
   }
 }
@@ -191,14 +191,7 @@ struct RequestFailure: Error {
   /// Whether the server may have acted on the request.
   var mayHaveReachedServer = false
   /// The server's own refusal, which decides the write.
-  var refusal: RefusalDetails?
+  var refusal: ServerError?
 
   init(_ reason: SyncFailure) { self.reason = reason }
-}
-
-extension RefusalDetails {
-  init(_ error: ServerError) {
-    self.init(
-      status: error.status, code: error.code, message: error.message, details: error.details, hint: error.hint)
-  }
 }
