@@ -1,6 +1,7 @@
 import FileWorkspace
 import FoundationEssentials
 import Glibc
+import OfflineEngine
 
 /// A workspace's place on the disk.
 public struct WorkspaceFolder: Sendable, Hashable {

@@ -154,7 +154,7 @@ public final class UserEngine: Sendable {
 
   private func token(replacing refused: Secret? = nil) async throws(RequestFailure) -> Secret {
     do {
-      return try await sessions.accessToken(replacing: refused)
+      return try await sessions.token(replacing: refused)
     } catch {
       let failure = SyncFailure.session(error)
       if failure.isConnectivity { updateNetwork(.offline) }

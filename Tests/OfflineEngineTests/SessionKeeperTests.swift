@@ -35,7 +35,7 @@ struct SessionKeeperTests {
   func lasts() async throws {
     let stored = Self.ending(in: 3600)
     let parts = try Parts(stored)
-    #expect(try await parts.keeper.accessToken() == stored.accessToken)
+    #expect(try await parts.keeper.token() == stored.accessToken)
     #expect(parts.http.requests.isEmpty)
   }
 
@@ -43,7 +43,7 @@ struct SessionKeeperTests {
   func refreshes() async throws {
     let fresh = Self.ending(in: 3600, mark: "new")
     let parts = try Parts(Self.ending(in: 60), [Self.answer(fresh)])
-    #expect(try await parts.keeper.accessToken() == fresh.accessToken)
+    #expect(try await parts.keeper.token() == fresh.accessToken)
     #expect(parts.storage.saved == [fresh])
     #expect(parts.http.requests[0].text == #"{"refresh_token":"refresh-old"}"#)
   }
@@ -54,12 +54,12 @@ struct SessionKeeperTests {
     let parts = try Parts(Self.ending(in: -1), [Self.answer(fresh), Self.answer(fresh)])
     parts.storage.isFull = true
     await #expect {
-      try await parts.keeper.accessToken()
+      try await parts.keeper.token()
     } throws: { error in
       if case .storage? = error as? SessionFailure { true } else { false }
     }
     parts.storage.isFull = false
-    #expect(try await parts.keeper.accessToken() == fresh.accessToken)
+    #expect(try await parts.keeper.token() == fresh.accessToken)
     #expect(parts.http.requests.map(\.text) == Array(repeating: #"{"refresh_token":"refresh-old"}"#, count: 2))
   }
 
@@ -76,7 +76,7 @@ struct SessionKeeperTests {
         }
       ])
     let tokens = try await withThrowingTaskGroup(of: Secret.self) { group in
-      for _ in 0..<8 { group.addTask { try await parts.keeper.accessToken() } }
+      for _ in 0..<8 { group.addTask { try await parts.keeper.token() } }
       gate.open()
       return try await group.reduce(into: Set<Secret>()) { $0.insert($1) }
     }
@@ -89,8 +89,8 @@ struct SessionKeeperTests {
     let stored = Self.ending(in: 3600)
     let fresh = Self.ending(in: 7200, mark: "new")
     let parts = try Parts(stored, [Self.answer(fresh)])
-    #expect(try await parts.keeper.accessToken(replacing: stored.accessToken) == fresh.accessToken)
-    #expect(try await parts.keeper.accessToken(replacing: stored.accessToken) == fresh.accessToken)
+    #expect(try await parts.keeper.token(replacing: stored.accessToken) == fresh.accessToken)
+    #expect(try await parts.keeper.token(replacing: stored.accessToken) == fresh.accessToken)
     #expect(parts.http.requests.count == 1)
   }
 
@@ -106,11 +106,11 @@ struct SessionKeeperTests {
     let fresh = Self.ending(in: 3600, mark: "new")
     let parts = try Parts(Self.ending(in: -1), [step, Self.answer(fresh)])
     await #expect {
-      try await parts.keeper.accessToken()
+      try await parts.keeper.token()
     } throws: { error in
       if case .cannotRefresh? = error as? SessionFailure { true } else { false }
     }
-    #expect(try await parts.keeper.accessToken() == fresh.accessToken)
+    #expect(try await parts.keeper.token() == fresh.accessToken)
     #expect(parts.http.requests.map(\.text) == Array(repeating: #"{"refresh_token":"refresh-old"}"#, count: 2))
   }
 
@@ -118,9 +118,9 @@ struct SessionKeeperTests {
   func oldTokenIsGood() async throws {
     let stored = Self.ending(in: 60)
     let parts = try Parts(stored, [.offline, .offline])
-    #expect(try await parts.keeper.accessToken() == stored.accessToken)
+    #expect(try await parts.keeper.token() == stored.accessToken)
     parts.clock.advance(by: .seconds(61))
-    await #expect(throws: SessionFailure.self) { try await parts.keeper.accessToken() }
+    await #expect(throws: SessionFailure.self) { try await parts.keeper.token() }
   }
 
   @Test("asks no more once the server has ended the session, until somebody signs in again")
@@ -128,7 +128,7 @@ struct SessionKeeperTests {
     let parts = try Parts(Self.ending(in: -1), [.error(400, "refresh_token_already_used")])
     for _ in 0..<2 {
       await #expect {
-        try await parts.keeper.accessToken()
+        try await parts.keeper.token()
       } throws: { error in
         if case .ended? = error as? SessionFailure { true } else { false }
       }
@@ -136,7 +136,7 @@ struct SessionKeeperTests {
     #expect(parts.http.requests.count == 1)
     let anew = Self.ending(in: 3600, mark: "anew")
     parts.storage.replace(anew)
-    #expect(try await parts.keeper.accessToken() == anew.accessToken)
+    #expect(try await parts.keeper.token() == anew.accessToken)
     #expect(parts.http.requests.count == 1)
   }
 
@@ -144,11 +144,11 @@ struct SessionKeeperTests {
   func otherProcess() async throws {
     let stored = Self.ending(in: 100)
     let parts = try Parts(stored)
-    #expect(try await parts.keeper.accessToken() == stored.accessToken)
+    #expect(try await parts.keeper.token() == stored.accessToken)
     let theirs = Self.ending(in: 3600, mark: "theirs")
     parts.storage.replace(theirs)
     parts.clock.advance(by: .seconds(50))
-    #expect(try await parts.keeper.accessToken() == theirs.accessToken)
+    #expect(try await parts.keeper.token() == theirs.accessToken)
     #expect(parts.http.requests.isEmpty)
   }
 
@@ -157,7 +157,7 @@ struct SessionKeeperTests {
     let other = Self.ending(in: 3600, mark: "new", user: "somebody-else")
     let parts = try afterRefresh ? Parts(Self.ending(in: -1), [Self.answer(other)]) : Parts(other)
     await #expect {
-      try await parts.keeper.accessToken()
+      try await parts.keeper.token()
     } throws: { error in
       if case .otherUser? = error as? SessionFailure { true } else { false }
     }
@@ -168,7 +168,7 @@ struct SessionKeeperTests {
   func signedOut() async throws {
     let parts = try Parts(nil)
     await #expect {
-      try await parts.keeper.accessToken()
+      try await parts.keeper.token()
     } throws: { error in
       if case .signedOut? = error as? SessionFailure { true } else { false }
     }
@@ -208,11 +208,11 @@ struct SessionKeeperTests {
     let keeper = SessionKeeper(
       user: signedUp.user.id, auth: AuthClient(project: world.project, http: http),
       storage: MemorySession(signedUp), clock: device)
-    let first = try await keeper.accessToken(replacing: signedUp.accessToken)
-    #expect(try await keeper.accessToken() == first)
+    let first = try await keeper.token(replacing: signedUp.accessToken)
+    #expect(try await keeper.token() == first)
     device.advance(by: .seconds(3_550))
     world.clock.advance(by: .seconds(3_550))
-    #expect(try await keeper.accessToken() != first)
+    #expect(try await keeper.token() != first)
     #expect(http.requests.count == 2)
   }
 
@@ -223,10 +223,10 @@ struct SessionKeeperTests {
     let parts = try Parts(
       Self.ending(in: 10),
       [.answer(400, #"{"code":"refresh_token_already_used","message":"used"}"#)])
-    await #expect(throws: SessionFailure.self) { _ = try await parts.keeper.accessToken() }
+    await #expect(throws: SessionFailure.self) { _ = try await parts.keeper.token() }
     let fresh = Self.ending(in: 3600, mark: "fresh")
     try await parts.keeper.replace(with: fresh)
-    #expect(try await parts.keeper.accessToken() == fresh.accessToken)
+    #expect(try await parts.keeper.token() == fresh.accessToken)
     #expect(parts.storage.saved == [fresh])
   }
 
@@ -237,7 +237,7 @@ struct SessionKeeperTests {
     await #expect(throws: SessionFailure.self) {
       try await parts.keeper.replace(with: Self.ending(in: 3600, user: "99999999-0000-4000-8000-000000000009"))
     }
-    #expect(try await parts.keeper.accessToken() == stored.accessToken)
+    #expect(try await parts.keeper.token() == stored.accessToken)
     #expect(parts.storage.saved.isEmpty)
   }
 
@@ -252,7 +252,7 @@ struct SessionKeeperTests {
       let outcome = try await parts.keeper.signOut(.local, mayAsk: true)
       if let expected { #expect(outcome == expected) } else { #expect(outcome != .done && outcome != .nobody) }
       #expect(parts.storage.load() == nil)
-      await #expect(throws: SessionFailure.self) { _ = try await parts.keeper.accessToken() }
+      await #expect(throws: SessionFailure.self) { _ = try await parts.keeper.token() }
       #expect(parts.http.requests.count == 1)
       #expect(try await parts.keeper.signOut(.local, mayAsk: true) == .nobody)
     }

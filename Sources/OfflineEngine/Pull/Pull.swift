@@ -235,7 +235,7 @@ private struct TablePull {
   /// Makes sure that an answer without rows was given to this user.
   private func proveView() async throws(SyncFailure) {
     let token: Secret
-    do throws(SessionFailure) { token = try await client.sessions.accessToken() } catch { throw .session(error) }
+    do throws(SessionFailure) { token = try await client.sessions.token() } catch { throw .session(error) }
     guard await client.isTokenProven(token) else { throw .unproven(table: table.name) }
   }
 

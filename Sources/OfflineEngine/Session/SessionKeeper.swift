@@ -43,7 +43,7 @@ public enum SessionFailure: Error, Sendable, CustomStringConvertible {
 
 /// Hands out access tokens of one user and keeps them fresh: one refresh at a time, stored before it is used
 /// (protocol sheet auth, sections 5 and 7).
-public final class SessionKeeper: Sendable {
+public final class SessionKeeper: TokenSource {
   /// Below this much life left a token is refreshed first.
   private static let refreshMargin: Int64 = 90
 
@@ -74,12 +74,17 @@ public final class SessionKeeper: Sendable {
   ///
   /// - Parameter refused: A token that the server has just refused; it is not handed out again.
   /// - Throws: `SessionFailure` when there is none.
-  public func accessToken(replacing refused: Secret? = nil) async throws(SessionFailure) -> Secret {
+  public func token(replacing refused: Secret? = nil) async throws(SessionFailure) -> Secret {
     let current = try session()
     if current.accessToken != refused, secondsLeft(current) > Self.refreshMargin { return current.accessToken }
     return try await refreshing.withLock { () async throws(SessionFailure) -> Secret in
       try await refreshed(replacing: refused)
     }
+  }
+
+  /// A token of the user, never `nil`.
+  public func accessToken(replacing refused: Secret?) async throws(SessionFailure) -> Secret? {
+    try await token(replacing: refused)
   }
 
   // MARK: Signing in and out
@@ -142,7 +147,7 @@ public final class SessionKeeper: Sendable {
   ///
   /// - Throws: `SessionFailure.ended` when it does not; anything else leaves it open.
   public func verify() async throws(SessionFailure) {
-    let token = try await accessToken()
+    let token = try await token()
     do {
       guard try await auth.user(accessToken: token).id == user else { throw SessionFailure.otherUser }
     } catch let error as AuthFailure {
@@ -165,7 +170,7 @@ public final class SessionKeeper: Sendable {
   }
 
   /// Whether the Auth server says that the token is this user's, for an answer that nothing else can prove.
-  func isTokenProven(_ token: Secret) async -> Bool {
+  public func isTokenProven(_ token: Secret) async -> Bool {
     (try? await auth.user(accessToken: token))?.id == user
   }
 
