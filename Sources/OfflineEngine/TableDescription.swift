@@ -31,6 +31,9 @@ public struct TableDescription: Sendable, Hashable {
     self.conditions = conditions
   }
 
+  /// Whether a caller keeps the table's rows, one by one, and follows their changes.
+  public var isMirrored: Bool { !columns.isEmpty }
+
   /// The columns of a whole read, without repeats: key, version, cursor, then the rest.
   public var readColumns: [String] {
     distinct(keyColumns + [versionColumn, cursorColumn].compactMap(\.self) + columns)

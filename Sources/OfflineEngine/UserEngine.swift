@@ -16,6 +16,13 @@ public struct EngineConfiguration: Sendable {
   public var sweepEvery: Duration
   /// Rows asked for in one page; a server may cut it shorter.
   public var pageRows: Int
+  /// How a table is described that `tables` does not name; `nil` lets writes to it wait.
+  public var describe: (@Sendable (String) -> TableDescription)?
+  /// How much the rejected and the conflicted list hold; `nil` lets nothing go.
+  public var listBounds: ListBounds?
+  /// Whether the tenth refusal of an unknown table or column rejects a write, each at least 30 s after the last (spec 4,
+  /// "What happens to each write"); a write that waits longer than that waits until the schema is changed.
+  public var rejectsUnknownNames = false
 
   /// The spec's behaviour for the given tables.
   public init(
@@ -30,6 +37,10 @@ public struct EngineConfiguration: Sendable {
     self.sweepEvery = sweepEvery
     self.pageRows = pageRows
   }
+
+  func description(of table: String) -> TableDescription? {
+    tables.first { $0.name == table } ?? describe?(table)
+  }
 }
 
 /// The engine of one user of one Supabase project: cached rows, a durable queue of writes, and passes that
@@ -43,8 +54,8 @@ public final class UserEngine: Sendable {
   public let user: String
   let configuration: EngineConfiguration
   let environment: EngineEnvironment
-  /// The user's session.
-  public let sessions: SessionKeeper
+  /// Where the user's tokens come from.
+  let sessions: any TokenSource
   let tables: TableClient
   let passLock = AsyncLock()
   private let state: Mutex<SyncStatus>
@@ -52,7 +63,7 @@ public final class UserEngine: Sendable {
 
   /// A client over an open store.
   public init(
-    store: EngineStore, user: String, configuration: EngineConfiguration, sessions: SessionKeeper,
+    store: EngineStore, user: String, configuration: EngineConfiguration, sessions: any TokenSource,
     environment: EngineEnvironment
   ) {
     self.store = store
@@ -108,7 +119,7 @@ public final class UserEngine: Sendable {
 
   /// The description of a table, or the error that the configuration lacks it.
   func description(of table: String) throws(SyncFailure) -> TableDescription {
-    guard let found = configuration.tables.first(where: { $0.name == table }) else {
+    guard let found = configuration.description(of: table) else {
       throw .local(reason: "table '\(table)' is not in the settings, although writes to it wait; add it again")
     }
     return found
@@ -124,8 +135,9 @@ public final class UserEngine: Sendable {
   /// One request as the user, with one refresh of a refused token.
   ///
   /// - Returns: The answer and the token it was given to.
-  func send(_ request: TableRequest, table: String) async throws(RequestFailure) -> (answer: TableAnswer, token: Secret)
-  {
+  func send(_ request: TableRequest, table: String) async throws(RequestFailure) -> (
+    answer: TableAnswer, token: Secret?
+  ) {
     try checkMayAsk()
     let token = try await token()
     do {
@@ -152,9 +164,9 @@ public final class UserEngine: Sendable {
     guard !isStopping.load(ordering: .relaxed) else { throw RequestFailure(.cancelled) }
   }
 
-  private func token(replacing refused: Secret? = nil) async throws(RequestFailure) -> Secret {
+  private func token(replacing refused: Secret? = nil) async throws(RequestFailure) -> Secret? {
     do {
-      return try await sessions.token(replacing: refused)
+      return try await sessions.accessToken(replacing: refused)
     } catch {
       let failure = SyncFailure.session(error)
       if failure.isConnectivity { updateNetwork(.offline) }
@@ -175,9 +187,12 @@ public final class UserEngine: Sendable {
     // 401 is about who asks, whatever its code: a token that got lost on the way makes anybody of the user, and anybody
     // is refused what the user may do.
     if case .refused(let refusal) = error, refusal.status == 401 {
-      return RequestFailure(.session(.notAccepted(reason: "\(error)")))
+      var failure = RequestFailure(.session(.notAccepted(reason: "\(error)")))
+      failure.error = error
+      return failure
     }
     var failure = RequestFailure(SyncFailure(error, table: table))
+    failure.error = error
     failure.mayHaveReachedServer = error.mayHaveReachedServer
     if case .refused(let refusal) = error { failure.refusal = refusal }
     return failure
@@ -192,6 +207,8 @@ struct RequestFailure: Error {
   var mayHaveReachedServer = false
   /// The server's own refusal, which decides the write.
   var refusal: ServerError?
+  /// What the request itself came to, where it was sent.
+  var error: SupabaseError?
 
   init(_ reason: SyncFailure) { self.reason = reason }
 }

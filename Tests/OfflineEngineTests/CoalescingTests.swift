@@ -104,7 +104,8 @@ struct CoalescingTests {
     try desk.client.transaction { transaction in
       try transaction.enqueue(Self.update(["title": "B"]))
       switch operation {
-      case .insert: try transaction.enqueue(.insert(into: "photos", key: other, values: ["id": 43, "task_id": 42]))
+      case .insert, .upsert:
+        try transaction.enqueue(.insert(into: "photos", key: other, values: ["id": 43, "task_id": 42]))
       case .update: try transaction.enqueue(.update("photos", key: other, values: ["place": 1], base: nil))
       case .delete: try transaction.enqueue(.delete(from: "photos", key: other, base: nil))
       }

@@ -39,7 +39,7 @@ struct CrashTests {
       _ = await first.sync()
     }
     switch death.operation {
-    case .insert: try first.insert(key, ["title": "B"])
+    case .insert, .upsert: try first.insert(key, ["title": "B"])
     case .update: try first.update(key, ["title": "B"])
     case .delete: try first.delete(key)
     }
@@ -80,7 +80,7 @@ struct CrashTests {
     let rows = try world.rows()
     let row = rows.first { $0["id"] == key.values[0] }
     switch death.operation {
-    case .insert:
+    case .insert, .upsert:
       #expect(row?["title"] == "B")
       #expect(row?["version"] == 1)
     case .update:

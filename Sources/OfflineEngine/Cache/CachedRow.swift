@@ -174,7 +174,7 @@ extension EngineTransaction {
 func overlay(_ pending: [PendingMutation], on server: JSONObject?) -> JSONObject? {
   pending.reduce(server) { row, mutation in
     switch mutation.write.operation {
-    case .insert: (row ?? [:]).merging(mutation.write.values)
+    case .insert, .upsert: (row ?? [:]).merging(mutation.write.values)
     case .update: row?.merging(mutation.write.values)
     case .delete: nil
     }

@@ -234,8 +234,8 @@ private struct TablePull {
 
   /// Makes sure that an answer without rows was given to this user.
   private func proveView() async throws(SyncFailure) {
-    let token: Secret
-    do throws(SessionFailure) { token = try await client.sessions.token() } catch { throw .session(error) }
+    let token: Secret?
+    do throws(SessionFailure) { token = try await client.sessions.accessToken() } catch { throw .session(error) }
     guard await client.isTokenProven(token) else { throw .unproven(table: table.name) }
   }
 

@@ -3,11 +3,13 @@ import SupabaseAPI
 
 /// What a write does to its row.
 public enum MutationOperation: String, Sendable, Hashable {
-  /// A new row under a key made on the device.
+  /// New rows.
   case insert = "INSERT"
-  /// New values for some columns of a row.
+  /// New rows, or new values for the rows that are there already.
+  case upsert = "UPSERT"
+  /// New values for some columns of rows.
   case update = "UPDATE"
-  /// The row's end.
+  /// The rows' end.
   case delete = "DELETE"
 }
 
@@ -31,14 +33,16 @@ public struct Write: Sendable, Hashable {
   public var table: String
   /// What is done.
   public var operation: MutationOperation
-  /// The row.
+  /// The one row that is meant; without values when the write is not pinned to one row.
   public var key: RowKey
-  /// The columns an insert or update sets; for an insert the key columns are among them.
+  /// The columns an insert, upsert or update sets; empty for a list of rows, which are in `request`.
   public var values: JSONObject
   /// What the caller saw; `nil` sends the write unguarded.
   public var base: WriteBase?
   /// Whether an update may fold into the row's last queued write when that was never sent (DESIGN section 5).
   public var coalesces: Bool
+  /// The write as its caller built it; `nil` for a write that is nothing but values for the row under its key.
+  public var request: WriteRequest?
 
   /// A new row.
   public static func insert(into table: String, key: RowKey, values: JSONObject) -> Write {
@@ -55,6 +59,31 @@ public struct Write: Sendable, Hashable {
   /// The end of a row.
   public static func delete(from table: String, key: RowKey, base: WriteBase?, coalesces: Bool = false) -> Write {
     Write(table: table, operation: .delete, key: key, values: [:], base: base, coalesces: coalesces)
+  }
+}
+
+extension Write {
+  /// The rows that an insert or upsert writes, in their order.
+  public var rows: [JSONObject] {
+    switch operation {
+    case .insert, .upsert: request?.rows ?? [values]
+    case .update, .delete: []
+    }
+  }
+
+  /// The keys of the rows that are known to be touched; empty for a write by other conditions.
+  public var rowKeys: [RowKey] { request?.rowKeys ?? [key] }
+
+  /// Whether its row is one that the caller follows through the list of changes.
+  var isMirrored: Bool { request == nil }
+
+  /// Whether the write means one row under its whole key.
+  public var isPinned: Bool { !key.values.isEmpty }
+
+  /// What the write sends as its body, as the caller gave it; `nil` for a delete.
+  public var body: OfflineJSON? {
+    if operation == .delete { return nil }
+    return request?.rows.map { .array($0.map { .object($0) }) } ?? .object(values)
   }
 }
 
@@ -75,6 +104,27 @@ public struct PendingMutation: Sendable, Hashable, Identifiable {
 
   /// The version the write replays against; `nil` when it is not guarded.
   public var baseVersion: String? { write.base?.version }
+}
+
+extension PendingMutation: QueuedWrite {}
+extension RejectedMutation: QueuedWrite {}
+extension ConflictedMutation: QueuedWrite {}
+
+/// What the entries of the queue and of both lists have in common.
+public protocol QueuedWrite {
+  /// The write.
+  var write: Write { get }
+}
+
+extension QueuedWrite {
+  /// The table's name.
+  public var table: String { write.table }
+  /// What is done.
+  public var operation: MutationOperation { write.operation }
+  /// The keys of the rows that are known to be touched.
+  public var rowKeys: [RowKey] { write.rowKeys }
+  /// What the write sends as its body; `nil` for a delete.
+  public var body: OfflineJSON? { write.body }
 }
 
 /// A write that the server refused on replay.

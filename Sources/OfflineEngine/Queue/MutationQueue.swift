@@ -34,7 +34,7 @@ extension EngineTransaction {
   ///   needs to be sent.
   @discardableResult
   public func enqueue(_ write: Write) throws -> Int64? {
-    try noteChange(write.table, write.key)
+    if write.isMirrored { try noteChange(write.table, write.key) }
     if write.coalesces, let last = try foldable(before: write) {
       switch try fold(write, into: last) {
       case .kept(let id): return id
@@ -49,8 +49,8 @@ extension EngineTransaction {
     try database.execute(
       """
       INSERT INTO mutation
-        (user_id, table_name, key, key_values, operation, body, base, base_version, coalesces, created_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (user_id, table_name, key, key_values, operation, body, base, base_version, coalesces, created_at, request)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .text(user), .text(write.table), .text(write.key.text),
@@ -58,6 +58,7 @@ extension EngineTransaction {
         .text(JSONValue.object(write.values).serialized()),
         .optional(write.base.map { JSONValue.object($0.values).serialized() }), .optional(write.base?.version),
         .integer(write.coalesces ? 1 : 0), .integer(now.nanoseconds),
+        .optional(write.request.map { JSONValue.object($0.json).serialized() }),
       ])
     return database.lastInsertRowID
   }
@@ -72,7 +73,7 @@ extension EngineTransaction {
     let blocker = try database.first(
       """
       SELECT 1 FROM mutation
-      WHERE user_id = ? AND list = 'queued' AND id > ? AND operation IN ('INSERT', 'DELETE') LIMIT 1
+      WHERE user_id = ? AND list = 'queued' AND id > ? AND operation <> 'UPDATE' LIMIT 1
       """, [.text(user), .integer(last.id)])
     return blocker == nil ? last : nil
   }
@@ -132,10 +133,12 @@ func foldUpdates(_ first: Write, _ second: Write) -> Write {
 
 extension EngineTransaction {
   /// How many writes of the user stand in each list, counted in one look.
+  ///
+  /// The numbers are kept beside the writes, so that no count walks a long queue.
   public func counts() throws -> MutationCounts {
     var counts = MutationCounts()
     for row in try database.rows(
-      "SELECT list, count(*) AS n FROM mutation WHERE user_id = ? GROUP BY list", [.text(user)])
+      "SELECT list, sum(number) AS n FROM mutation_count WHERE user_id = ? GROUP BY list", [.text(user)])
     {
       let number = Int(row.integer("n") ?? 0)
       switch row.text("list").flatMap(MutationList.init) {
@@ -152,8 +155,8 @@ extension EngineTransaction {
   func queuedCount(_ table: String) throws -> Int {
     Int(
       try database.first(
-        "SELECT count(*) AS n FROM mutation WHERE user_id = ? AND list = 'queued' AND table_name = ?",
-        [.text(user), .text(table)])?.integer("n") ?? 0)
+        "SELECT number FROM mutation_count WHERE user_id = ? AND list = 'queued' AND table_name = ?",
+        [.text(user), .text(table)])?.integer("number") ?? 0)
   }
 
   /// The user's queued writes, in the order they will be sent.
@@ -246,7 +249,15 @@ extension EngineTransaction {
       table: row.text("table_name") ?? "",
       operation: row.text("operation").flatMap(MutationOperation.init) ?? .update,
       key: RowKey(try JSONValue(parsing: row.text("key_values") ?? "[]").arrayValue ?? []),
-      values: try Self.object(row.text("body") ?? "{}"), base: base, coalesces: row.integer("coalesces") == 1)
+      values: try Self.object(row.text("body") ?? "{}"), base: base, coalesces: row.integer("coalesces") == 1,
+      request: try row.text("request").map(Self.request))
+  }
+
+  private static func request(_ text: String) throws -> WriteRequest {
+    if let request = WriteRequest(try object(text)) { return request }
+    var unknown = WriteRequest()
+    unknown.isWhole = false
+    return unknown
   }
 
   private static func names(_ text: String?) throws -> [String] {
@@ -275,7 +286,9 @@ extension EngineTransaction {
   }
 
   func remove(_ id: Int64) throws {
-    if let row = try database.first("SELECT table_name, key FROM mutation WHERE id = ?", [.integer(id)]) {
+    if let row = try database.first(
+      "SELECT table_name, key FROM mutation WHERE id = ? AND request IS NULL", [.integer(id)])
+    {
       try database.execute(
         "INSERT OR IGNORE INTO row_change VALUES (?, ?, ?)", [.text(user), row["table_name"], row["key"]])
     }
@@ -291,7 +304,7 @@ extension EngineTransaction {
         .optional(details.map { JSONValue.object($0.json).serialized() }),
         .text(message),
       ])
-    try noteChange(mutation.write.table, mutation.write.key)
+    if mutation.write.isMirrored { try noteChange(mutation.write.table, mutation.write.key) }
   }
 
   /// Moves a queued write to the conflicted list.
@@ -310,7 +323,7 @@ extension EngineTransaction {
         .optional(serverVersion), .text(names(comparison?.changedOnServer)),
         .text(names(comparison?.conflictingColumns)), .text(message),
       ])
-    try noteChange(mutation.write.table, mutation.write.key)
+    if mutation.write.isMirrored { try noteChange(mutation.write.table, mutation.write.key) }
   }
 
   /// Puts a write straight on the conflicted list: a difference that no base can judge, or an edit of a row known gone.

@@ -5,8 +5,10 @@ import SQLite
 enum AnsweredBy: Sendable {
   /// The write made the row.
   case making
-  /// The first send was taken by a row of exactly that version; `nil` for a send without a guard.
+  /// The first send was taken by a row of exactly that version.
   case row(version: String?)
+  /// A send without a guard was taken, and gave the row back.
+  case unguarded
   /// The row was read by its key, then held the write's values or took them.
   case reading(JSONObject)
 }
@@ -33,6 +35,12 @@ extension EngineTransaction {
       case .row(let version?):
         guard base.version == version else { continue }
       case .row(nil): continue
+      case .unguarded:
+        // Another's change may lie before it: only a write that saw the row so but for this write's columns may pass.
+        let own = mutation.write.values
+        guard later.write.operation == .update, later.write.values.names.allSatisfy({ base.values[$0] != nil }),
+          base.values.members.allSatisfy({ own[$0.name] != nil || answer[$0.name] == $0.value })
+        else { continue }
       case .reading(let row):
         // Another's change may lie between: only a write whose writer saw exactly this row may pass over it unasked.
         let row = row.merging(answer)

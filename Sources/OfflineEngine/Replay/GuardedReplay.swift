@@ -49,7 +49,7 @@ extension ReplayPass {
       switch origin {
       case .row(let version): version
       case .reading(let row): table.version(of: row)
-      case .making: nil
+      case .making, .unguarded: nil
       }
     switch try await send(table.request(for: attempt.mutation.write, guardedWith: version), table) {
     case .refused(let details):
@@ -72,7 +72,15 @@ extension ReplayPass {
       try await settleGone(attempt, table)
       return
     }
-    if attempt.sends > 0, table.version(of: server) == attempt.base.version {
+    let isReached = write.isReached(in: server, table)
+    let isAtBase = attempt.sends > 0 && table.version(of: server) == attempt.base.version
+    // A condition that cannot be judged here reads as missed while the row stands still; a resend lets the server judge.
+    if isReached == false || isReached == nil && isAtBase {
+      try client.commit { try $0.finishUnreached(attempt.mutation, table, row: server) }
+      report.synced += 1
+      return
+    }
+    if isAtBase {
       try rejectDenied(attempt.mutation)
       return
     }
@@ -95,7 +103,7 @@ extension ReplayPass {
     // A delete whose writer never had a version is judged by the values it saw; with one, any move is a conflict.
     case .delete:
       attempt.base.version == nil && attempt.base.values.members.allSatisfy { server[$0.name] == $0.value }
-    case .insert: false
+    case .insert, .upsert: false
     }
   }
 
@@ -139,7 +147,7 @@ extension ReplayPass {
       let mutation = attempt.mutation
       try client.commit { transaction in
         try transaction.remove(mutation.id)
-        try transaction.setCachedRow(table, mutation.write.key, server)
+        try transaction.show(server, of: mutation.write.key, table)
       }
       report.conflictsKeptServer += 1
     case .keepLocal:
@@ -170,7 +178,7 @@ extension ReplayPass {
     case .keepServer:
       try client.commit { transaction in
         try transaction.remove(mutation.id)
-        try transaction.setGone(table.name, mutation.write.key)
+        try transaction.show(nil, of: mutation.write.key, table)
       }
       report.conflictsKeptServer += 1
     case .hold, .keepLocal, .apply:
@@ -195,11 +203,8 @@ extension ReplayPass {
     let entry = try client.commit { transaction -> ConflictedMutation? in
       try transaction.park(
         mutation, server: server, serverVersion: server.flatMap(table.version), moved, message: message)
-      if let server {
-        try transaction.setCachedRow(table, mutation.write.key, server)
-      } else {
-        try transaction.setGone(table.name, mutation.write.key)
-      }
+      // A row that is gone and one that a policy hides look the same: a developer's list keeps it until it is settled.
+      if server != nil || table.isMirrored { try transaction.show(server, of: mutation.write.key, table) }
       return try transaction.conflictedMutation(mutation.id)
     }
     if let entry { report.conflicted.append(entry) }

@@ -138,10 +138,18 @@ struct ReplayPass {
   }
 
   private mutating func replay(_ mutation: PendingMutation, _ table: TableDescription) async throws(SyncFailure) {
-    switch (mutation.write.operation, mutation.write.base) {
-    case (.insert, _): try await replayInsert(mutation, table)
-    case (_, nil): try await replayUnguarded(mutation, table)
-    case (_, let base?): try await replayGuarded(mutation, base, table)
+    let write = mutation.write
+    guard write.request?.isWhole ?? true else {
+      try reject(mutation, nil, "it can no longer be sent exactly as it was made; make the change again")
+      return
+    }
+    switch (write.operation, write.base) {
+    case (.insert, _) where write.isPinned: try await replayInsert(mutation, table)
+    case (.insert, _) where !write.rowKeys.isEmpty: try await replayKeyedInserts(mutation, table)
+    case (.update, let base?), (.delete, let base?): try await replayGuarded(mutation, base, table)
+    case (.update, nil) where write.isPinned, (.delete, nil) where write.isPinned:
+      try await replayUnguarded(mutation, table)
+    default: try await replayAsMade(mutation, table)
     }
   }
 
@@ -170,12 +178,15 @@ struct ReplayPass {
   /// Reads a row by its key, with the columns of all the row's queued writes.
   ///
   /// - Returns: `nil` when there is none, which is proven to be the user's own view.
-  mutating func readByKey(_ key: RowKey, _ table: TableDescription) async throws(SyncFailure) -> JSONObject? {
+  mutating func readByKey(_ key: RowKey, _ table: TableDescription, besides names: [String] = [])
+    async throws(SyncFailure) -> JSONObject?
+  {
     let written = try client.commit { transaction in
-      try transaction.mutations(list: .queued, table: table.name, key: key).flatMap(\.write.values.names)
+      try transaction.mutations(list: .queued, table: table.name, key: key)
+        .flatMap { $0.write.values.names + $0.write.conditionColumns(table) }
     }
     let request = TableRequest.select(
-      table.name, columns: distinct(table.readColumns + written), filters: table.filters(for: key), limit: 1)
+      table.name, columns: distinct(table.readColumns + written + names), filters: table.filters(for: key), limit: 1)
     do throws(RequestFailure) {
       let (answer, token) = try await client.send(request, table: table.name)
       if let row = answer.rows.first {
@@ -191,89 +202,15 @@ struct ReplayPass {
 
   /// Makes sure that an empty answer was given to this user: with a missing or anonymous token the server answers 200
   /// and no rows, which would read as "gone" (DESIGN section 5).
-  private mutating func proveView(_ token: Secret, besides key: RowKey, _ table: TableDescription)
+  private mutating func proveView(_ token: Secret?, besides key: RowKey, _ table: TableDescription)
     async throws(RequestFailure)
   {
-    guard provenToken != token else { return }
+    guard token == nil || provenToken != token else { return }
     if await client.isViewProven(token, besides: key, table) {
       provenToken = token
     } else {
       try client.checkMayAsk()
       throw RequestFailure(.unproven(table: table.name))
-    }
-  }
-
-  // MARK: Inserts
-
-  mutating func replayInsert(_ mutation: PendingMutation, _ table: TableDescription) async throws(SyncFailure) {
-    let write = mutation.write
-    // A send that may have arrived is repeated so that it cannot make a second row or fail on its own first one.
-    let returning = distinct(table.readColumns + write.values.names)
-    let request =
-      mutation.sendCount == 0
-      ? TableRequest.insert(table.name, row: write.values, returning: returning)
-      : .upsert(
-        table.name, rows: [write.values], onConflict: table.keyColumns, ignoreDuplicates: true, returning: returning)
-    switch try await send(request, table) {
-    case .rows(let rows):
-      if let row = rows.first {
-        try finish(mutation, table, answer: row, .making)
-        return
-      }
-      try await settleUnanswered(mutation, table)
-    case .refused(let details):
-      if details.code == "23505", let row = try await readByKey(write.key, table) {
-        try await settleExisting(mutation, table, row)
-      } else {
-        try reject(mutation, details, details.message)
-      }
-    }
-  }
-
-  /// Settles an insert that gave no row back: its key is taken.
-  mutating func settleUnanswered(_ mutation: PendingMutation, _ table: TableDescription) async throws(SyncFailure) {
-    guard let row = try await readByKey(mutation.write.key, table) else {
-      try reject(
-        mutation, nil,
-        "the server has a row under this key that this user may not see, or its policies hide the new row")
-      return
-    }
-    try await settleExisting(mutation, table, row)
-  }
-
-  /// An insert found its key taken: by its own earlier send, or by a row with other values.
-  private mutating func settleExisting(_ mutation: PendingMutation, _ table: TableDescription, _ row: JSONObject)
-    async throws(SyncFailure)
-  {
-    let comparison = ConflictComparison(local: mutation.write.values, base: nil, server: row)
-    if comparison.isAlreadyThere {
-      report.alreadyOnServer += 1
-      try finish(mutation, table, answer: row, .reading(row))
-      return
-    }
-    var attempt = GuardedAttempt(mutation, base: WriteBase(values: [:], version: table.version(of: row)))
-    attempt.mutation.write.operation = .update  // The row is there: its columns are set.
-    for column in table.keyColumns { attempt.mutation.write.values[column] = nil }
-    attempt.isInsert = true
-    try await settleConflict(attempt, table, server: row, comparison)
-  }
-
-  // MARK: Unguarded writes
-
-  private mutating func replayUnguarded(_ mutation: PendingMutation, _ table: TableDescription)
-    async throws(SyncFailure)
-  {
-    switch try await send(table.request(for: mutation.write, guardedWith: nil), table) {
-    case .rows(let rows):
-      if let row = rows.first {
-        try finish(mutation, table, answer: row, .row(version: nil))
-      } else if try await readByKey(mutation.write.key, table) != nil {
-        try rejectDenied(mutation)
-      } else {
-        try await settleGone(GuardedAttempt(mutation, base: WriteBase(values: [:], version: nil)), table)
-      }
-    case .refused(let details):
-      try reject(mutation, details, details.message)
     }
   }
 
@@ -306,34 +243,12 @@ struct ReplayPass {
   }
 }
 
-extension EngineTransaction {
-  /// Takes a write that the server has out of the queue: its row goes into the cache, its version forwards.
-  func finish(_ mutation: PendingMutation, _ table: TableDescription, answer: JSONObject?, _ origin: AnsweredBy) throws
-  {
-    let key = mutation.write.key
-    try remove(mutation.id)
-    guard mutation.write.operation != .delete, let answer else {
-      try setGone(table.name, key)
-      return
-    }
-    switch origin {
-    case .making:
-      try mergeAnswer(table, key, answer, guardedWith: nil)
-      // Not of a row that an earlier send made: others may have read and changed it since.
-      try setMadeRow(table.name, key, answer)
-    case .row(let version): try mergeAnswer(table, key, answer, guardedWith: version)
-    case .reading(let row): try setCachedRow(table, key, row.merging(answer))
-    }
-    try forward(mutation, table, answer: answer, origin)
-  }
-}
-
 extension UserEngine {
   /// How many rows are asked for to prove a view; some of them may be gone.
   private static let witnessCount = 20
 
   /// Whether the server has just shown this token a row it is known to see, or the Auth server vouches for it.
-  func isViewProven(_ token: Secret, besides key: RowKey, _ table: TableDescription) async -> Bool {
+  func isViewProven(_ token: Secret?, besides key: RowKey, _ table: TableDescription) async -> Bool {
     let known = try? read { try $0.visibleRows(table, besides: key, limit: Self.witnessCount) }
     if let known, !known.isEmpty, (try? checkMayAsk()) != nil {
       let request = TableRequest.select(
@@ -344,33 +259,9 @@ extension UserEngine {
   }
 
   /// Whether the Auth server says that the token is this user's, for an answer that nothing else can prove.
-  func isTokenProven(_ token: Secret) async -> Bool {
+  func isTokenProven(_ token: Secret?) async -> Bool {
+    guard let token else { return user.isEmpty }  // With the key alone everybody is the same nobody.
     guard (try? checkMayAsk()) != nil else { return false }
     return await sessions.isTokenProven(token)
-  }
-}
-
-extension TableDescription {
-  /// The filters that pin one row.
-  func filters(for key: RowKey) -> [Filter] {
-    zip(keyColumns, key.values).map { Filter.eq($0, $1) }
-  }
-
-  /// The condition that a row is one of several.
-  func filter(forAnyOf keys: [RowKey]) -> Filter {
-    keyColumns.count == 1
-      ? .in(keyColumns[0], keys.flatMap { $0.values.prefix(1) })
-      : .or(keys.map { .and(filters(for: $0)) })
-  }
-
-  /// The request of an update or delete, guarded by a version where one is given.
-  func request(for write: Write, guardedWith version: String?) -> TableRequest {
-    var filters = filters(for: write.key)
-    if let versionColumn, let version { filters.append(.eq(versionColumn, .string(version))) }
-    if write.operation == .delete { return .delete(name, filters: filters, returning: identityColumns) }
-    // A row keeps its key: a user may well be allowed to set its columns, but not these.
-    var values = write.values
-    for column in keyColumns { values[column] = nil }
-    return .update(name, set: values, filters: filters, returning: distinct(identityColumns + values.names))
   }
 }

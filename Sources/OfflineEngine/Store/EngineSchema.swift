@@ -79,5 +79,59 @@ extension Migration {
         PRIMARY KEY (user_id, table_name, key)
       ) WITHOUT ROWID;
       """),
+    Migration(
+      "requests, counts and queries",
+      """
+      ALTER TABLE mutation ADD COLUMN request TEXT;
+      -- Refusals of a table or column that the server may learn of, and when the last one counted.
+      ALTER TABLE mutation ADD COLUMN unknown_count INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE mutation ADD COLUMN unknown_at INTEGER;
+      CREATE INDEX mutation_of_table ON mutation (user_id, table_name, list, id);
+
+      -- How many writes stand where, moved by the same statement that moves the write.
+      CREATE TABLE mutation_count (
+        user_id TEXT NOT NULL,
+        list TEXT NOT NULL,
+        table_name TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        PRIMARY KEY (user_id, list, table_name)
+      ) WITHOUT ROWID;
+      INSERT INTO mutation_count
+        SELECT user_id, list, table_name, count(*) FROM mutation GROUP BY user_id, list, table_name;
+      CREATE TRIGGER mutation_comes AFTER INSERT ON mutation BEGIN
+        INSERT INTO mutation_count VALUES (NEW.user_id, NEW.list, NEW.table_name, 1)
+          ON CONFLICT DO UPDATE SET number = number + 1;
+      END;
+      CREATE TRIGGER mutation_goes AFTER DELETE ON mutation BEGIN
+        UPDATE mutation_count SET number = number - 1
+          WHERE user_id = OLD.user_id AND list = OLD.list AND table_name = OLD.table_name;
+      END;
+      CREATE TRIGGER mutation_moves AFTER UPDATE OF list, user_id ON mutation BEGIN
+        UPDATE mutation_count SET number = number - 1
+          WHERE user_id = OLD.user_id AND list = OLD.list AND table_name = OLD.table_name;
+        INSERT INTO mutation_count VALUES (NEW.user_id, NEW.list, NEW.table_name, 1)
+          ON CONFLICT DO UPDATE SET number = number + 1;
+      END;
+
+      -- What the server last answered to a query of one identity, in the answer's order.
+      CREATE TABLE cached_query (
+        id INTEGER PRIMARY KEY,
+        user_id TEXT NOT NULL,
+        schema_name TEXT NOT NULL,
+        table_name TEXT NOT NULL,
+        query TEXT NOT NULL,
+        fetched_at INTEGER NOT NULL,
+        is_stale INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (user_id, schema_name, table_name, query)
+      );
+      CREATE TABLE cached_query_row (
+        query_id INTEGER NOT NULL REFERENCES cached_query (id) ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        key TEXT,
+        body TEXT NOT NULL,
+        PRIMARY KEY (query_id, position)
+      ) WITHOUT ROWID;
+      CREATE INDEX cached_query_row_of_key ON cached_query_row (key, query_id);
+      """),
   ]
 }

@@ -36,6 +36,9 @@ extension Filter.Comparison {
       "in.(" + values.map(FilterValue.quoted).joined(separator: ",") + ")"
     case .identity(let identity):
       "is.\(identity.rawValue)"
+    case .written(let operation, let operand):
+      // A list or a range in a group keeps its own brackets; everything else is a text.
+      "\(operation).\(isInGroup && !FilterValue.isBracketed(operand) ? FilterValue.quoted(.string(operand)) : operand)"
     case .not(let other):
       "not.\(other.text(isInGroup: isInGroup))"
     }
@@ -61,6 +64,12 @@ enum FilterValue {
     // An empty text would be no element at all, and a brace would begin an array.
     guard text.isEmpty || text.unicodeScalars.contains(where: isReserved) else { return text }
     return QuotedText.quoted(text)
+  }
+
+  /// Whether an operand is a list, an array or a range, whose brackets are its own.
+  static func isBracketed(_ operand: String) -> Bool {
+    guard let first = operand.first, let last = operand.last, operand.count > 1 else { return false }
+    return "([{".contains(first) && ")]}".contains(last)
   }
 
   private static func isReserved(_ scalar: Unicode.Scalar) -> Bool {

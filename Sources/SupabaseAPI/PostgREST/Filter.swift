@@ -25,6 +25,8 @@ public indirect enum Filter: Sendable, Hashable {
     case oneOf([JSONValue])
     /// Null or a truth value.
     case identity(Identity)
+    /// An operator and its operand as PostgREST writes them, such as `ilike` and `%milk%`, or `not.is` and `null`.
+    case written(operator: String, operand: String)
     /// The opposite of a comparison; a null column matches neither a comparison nor its opposite.
     indirect case not(Comparison)
   }
@@ -94,6 +96,11 @@ extension Filter {
   /// The opposite of a comparison.
   public static func not(_ column: String, _ comparison: Comparison) -> Filter { .column(column, .not(comparison)) }
 
+  /// A comparison in PostgREST's own words, for the operators that have no case of their own.
+  public static func written(_ column: String, operator operation: String, operand: String) -> Filter {
+    .column(column, .written(operator: operation, operand: operand))
+  }
+
   /// At least one of the conditions holds.
   public static func or(_ filters: [Filter]) -> Filter { .group(.or, filters, isNegated: false) }
 
@@ -137,6 +144,7 @@ extension Filter.Comparison: CustomStringConvertible, CustomReflectable {
     case .value(let operation, _): "\(operation.rawValue) …"
     case .oneOf(let values): "in (\(values.count) values)"
     case .identity(let identity): "is \(identity.rawValue)"
+    case .written(let operation, _): "\(operation) …"
     case .not(let other): "not \(other.words)"
     }
   }

@@ -7,13 +7,18 @@ extension TableAnswer {
   /// PostgREST with one. 413 is a refusal whoever sends it, since the same bytes will be too many again.
   public init(judging response: HTTPResponse, to request: TableRequest) throws(SupabaseError) {
     let answer = RawAnswer(response)
-    switch response.status {
-    case 200...299: try self.init(success: answer, to: request)
+    guard (200...299).contains(response.status) else { throw Self.failure(answer) }
+    try self.init(success: answer, to: request)
+  }
+
+  /// What an answer without success means.
+  static func failure(_ answer: RawAnswer) -> SupabaseError {
+    switch answer.status {
     case 408, 425, 429, 500...:
-      throw .unavailable(
-        status: response.status, retryAfter: response.retryAfter, ServerError(postgREST: answer))
-    case 400...499: throw Self.refusal(answer)
-    default: throw answer.notAnAnswer
+      .unavailable(
+        status: answer.status, retryAfter: answer.response.retryAfter, ServerError(postgREST: answer))
+    case 400...499: refusal(answer)
+    default: answer.notAnAnswer
     }
   }
 
@@ -63,7 +68,9 @@ extension TableAnswer {
     var rows: [JSONObject] = []
     if request.returnsRows {
       guard response.status == 200 || response.status == 201 || response.status == 206 else { throw answer.notAnAnswer }
-      guard let values = answer.json?.arrayValue else { throw answer.notAnAnswer }
+      guard let values = request.isSingle ? answer.json.map({ [$0] }) : answer.json?.arrayValue else {
+        throw answer.notAnAnswer
+      }
       rows = values.compactMap(\.objectValue)
       guard rows.count == values.count else { throw answer.notAnAnswer }
     } else {
@@ -77,7 +84,11 @@ extension TableAnswer {
     }
     self.init(
       rows: rows, total: range?.total, rangeCount: range?.count, serverDate: response.serverDate,
-      status: response.status, sends: response.sends)
+      status: response.status, appliedPreferences: Self.preferences(response), sends: response.sends)
+  }
+
+  private static func preferences(_ response: HTTPResponse) -> [String] {
+    response.fields.all("Preference-Applied").flatMap { $0.split(separator: ",").map { ASCII.trimmed($0) } }
   }
 }
 

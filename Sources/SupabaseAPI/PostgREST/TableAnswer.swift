@@ -14,6 +14,8 @@ public struct TableAnswer: Sendable, Hashable {
   public var serverDate: Int64?
   /// The HTTP status.
   public var status: Int
+  /// Which of the request's preferences the server says it has met, such as `tx=rollback`.
+  public var appliedPreferences: [String]
   /// How many times the request was begun, as in `HTTPResponse.sends`.
   ///
   /// With 2 a guarded write that matched no row may have been done by the first send.
@@ -22,13 +24,14 @@ public struct TableAnswer: Sendable, Hashable {
   /// Makes an answer.
   public init(
     rows: [JSONObject] = [], total: Int? = nil, rangeCount: Int? = nil, serverDate: Int64? = nil, status: Int = 200,
-    sends: Int = 1
+    appliedPreferences: [String] = [], sends: Int = 1
   ) {
     self.rows = rows
     self.total = total
     self.rangeCount = rangeCount
     self.serverDate = serverDate
     self.status = status
+    self.appliedPreferences = appliedPreferences
     self.sends = sends
   }
 }

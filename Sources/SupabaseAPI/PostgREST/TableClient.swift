@@ -2,7 +2,7 @@
 public struct TableClient: Sendable {
   /// The project.
   public let project: Project
-  private let http: any HTTPExchange
+  let http: any HTTPExchange
 
   /// Makes a client of one project.
   public init(project: Project, http: any HTTPExchange) {

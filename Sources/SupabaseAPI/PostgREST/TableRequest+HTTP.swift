@@ -9,7 +9,7 @@ extension TableRequest {
     let path = "/rest/v1/\(PercentEncoding.segment(table))"
     let query = items.isEmpty ? "" : "?" + items.joined(separator: "&")
     var fields = project.identityFields(accessToken: accessToken)
-    fields.add("Accept", "application/json")
+    fields.add("Accept", isSingle ? "application/vnd.pgrst.object+json" : "application/json")
     fields.add(isRead ? "Accept-Profile" : "Content-Profile", schema)
     fields.add("Content-Type", "application/json")
     if !preferences.isEmpty { fields.add("Prefer", preferences.joined(separator: ",")) }
@@ -46,9 +46,9 @@ extension TableRequest {
   private var queryItems: [(name: String, value: String)] {
     var items: [(name: String, value: String)] = []
     switch action {
-    case .select, .count: items.append(("select", columns.map(ColumnName.list) ?? "*"))
+    case .select, .count: items.append(("select", selection ?? columns.map(ColumnName.list) ?? "*"))
     case .insertOne, .insertMany, .update, .delete:
-      if returnsRows, let columns { items.append(("select", ColumnName.list(columns))) }
+      if returnsRows, let text = selection ?? columns.map(ColumnName.list) { items.append(("select", text)) }
     }
     if !conflictColumns.isEmpty { items.append(("on_conflict", ColumnName.list(conflictColumns))) }
     if case .insertMany(let rows) = action, !rows.isEmpty {
@@ -76,6 +76,7 @@ extension TableRequest {
     if let count { words.append("count=\(count.rawValue)") }
     if let duplicates { words.append("resolution=\(duplicates.rawValue)") }
     if takesDefaults { words.append("missing=default") }
+    if isDryRun { words.append("tx=rollback") }
     return words
   }
 }

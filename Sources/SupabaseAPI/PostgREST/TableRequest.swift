@@ -36,6 +36,8 @@ public struct TableRequest: Sendable, Hashable {
   public var action: Action
   /// The columns to read, for reads and for writes that give rows back; nil for all.
   public var columns: [String]?
+  /// The columns in PostgREST's own words, which may rename, cast and embed; it wins over `columns`.
+  public var selection: String?
   /// Whether a write gives the rows back; without it the answer has no body.
   public var returnsRows: Bool
   /// The conditions, all of which must hold.
@@ -54,6 +56,10 @@ public struct TableRequest: Sendable, Hashable {
   public var conflictColumns: [String] = []
   /// Whether a column that a row leaves out takes the column's default; otherwise it becomes null in an array.
   public var takesDefaults = false
+  /// Whether exactly one row is asked for: none or several are an error, and a write of them is taken back.
+  public var isSingle = false
+  /// Whether the server is asked to take the write back, which it does only where the project allows it.
+  public var isDryRun = false
 
   /// Reads rows.
   ///

@@ -1,0 +1,101 @@
+import LosslessJSON
+import SupabaseAPI
+
+/// A write as its caller built it, kept with the queue so that a replay sends the same (spec 1, "Upserts and ids").
+public struct WriteRequest: Sendable, Hashable {
+  /// The rows of an insert or upsert of a list; `nil` for a single row or an update, whose columns are the write's values.
+  public var rows: [JSONObject]?
+  /// All conditions of an update or delete, the key's among them.
+  public var conditions: [Filter] = []
+  /// The columns that decide which rows an upsert finds; empty for the primary key.
+  public var conflictColumns: [String] = []
+  /// Whether an upsert leaves the rows that it finds as they are.
+  public var ignoresDuplicates = false
+  /// Whether a column that a row of a list leaves out takes its default, rather than null.
+  public var takesDefaults = false
+  /// The columns asked back, in PostgREST's words; `nil` when no row is asked back.
+  public var selection: String?
+  /// Whether exactly one row must be written.
+  public var isSingle = false
+  /// The keys of the rows that are known to be touched.
+  public var rowKeys: [RowKey] = []
+
+  /// Whether all of the write is still here: a later program's request, or a body too large for a list, is not.
+  public var isWhole = true
+
+  /// A request with nothing of its own.
+  public init() {}
+}
+
+// MARK: The stored form
+
+extension WriteRequest {
+  /// The request as JSON, without what is as usual.
+  var json: JSONObject {
+    var json = JSONObject()
+    if let rows { json["rows"] = .array(rows.map { .object($0) }) }
+    if !conditions.isEmpty { json["conditions"] = .array(conditions.compactMap(\.json)) }
+    if !conflictColumns.isEmpty { json["onConflict"] = .array(conflictColumns.map { .string($0) }) }
+    if ignoresDuplicates { json["ignoreDuplicates"] = true }
+    if takesDefaults { json["missingDefault"] = true }
+    if let selection { json["select"] = .string(selection) }
+    if isSingle { json["single"] = true }
+    if !isWhole { json["whole"] = false }
+    if !rowKeys.isEmpty { json["keys"] = .array(rowKeys.map { .array($0.values) }) }
+    return json
+  }
+
+  /// Reads the stored form.
+  ///
+  /// `nil` when a part of it is not understood, so that nothing else than what was made is sent.
+  init?(_ json: JSONObject) {
+    if let rows = json["rows"]?.arrayValue { self.rows = rows.compactMap(\.objectValue) }
+    for condition in json["conditions"]?.arrayValue ?? [] {
+      guard let filter = Filter(json: condition) else { return nil }
+      conditions.append(filter)
+    }
+    conflictColumns = json["onConflict"]?.arrayValue?.compactMap(\.stringValue) ?? []
+    ignoresDuplicates = json["ignoreDuplicates"]?.boolValue ?? false
+    takesDefaults = json["missingDefault"]?.boolValue ?? false
+    selection = json["select"]?.stringValue
+    isSingle = json["single"]?.boolValue ?? false
+    isWhole = json["whole"]?.boolValue ?? true
+    rowKeys = json["keys"]?.arrayValue?.compactMap(\.arrayValue).map(RowKey.init) ?? []
+  }
+}
+
+extension Filter {
+  /// The condition as JSON; `nil` for one that the queue does not hold.
+  fileprivate var json: JSONValue? {
+    guard case .column(let name, let comparison) = self else { return nil }
+    let parts: (String, JSONValue)
+    switch comparison {
+    case .value(let operation, let value): parts = (operation.rawValue, value)
+    case .oneOf(let values): parts = ("in", .array(values))
+    case .identity(let identity): parts = ("is", .string(identity.rawValue))
+    case .written(let operation, let operand): parts = ("written", .array([.string(operation), .string(operand)]))
+    case .not: return nil
+    }
+    return .array([.string(name), .string(parts.0), parts.1])
+  }
+
+  fileprivate init?(json: JSONValue) {
+    guard let parts = json.arrayValue, parts.count == 3, let name = parts[0].stringValue,
+      let word = parts[1].stringValue
+    else { return nil }
+    switch word {
+    case "in":
+      guard let values = parts[2].arrayValue else { return nil }
+      self = .column(name, .oneOf(values))
+    case "is":
+      guard let identity = parts[2].stringValue.flatMap(Filter.Identity.init) else { return nil }
+      self = .column(name, .identity(identity))
+    case "written":
+      guard let texts = parts[2].arrayValue?.compactMap(\.stringValue), texts.count == 2 else { return nil }
+      self = .column(name, .written(operator: texts[0], operand: texts[1]))
+    default:
+      guard let operation = Filter.Operator(rawValue: word) else { return nil }
+      self = .column(name, .value(operation, parts[2]))
+    }
+  }
+}
