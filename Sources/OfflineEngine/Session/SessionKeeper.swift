@@ -44,30 +44,20 @@ public enum SessionFailure: Error, Sendable, CustomStringConvertible {
 /// Hands out access tokens of one user and keeps them fresh: one refresh at a time, stored before it is used
 /// (protocol sheet auth, sections 5 and 7).
 public final class SessionKeeper: TokenSource {
-  /// Below this much life left a token is refreshed first.
-  private static let refreshMargin: Int64 = 90
-
   private let auth: AuthClient
-  private let storage: any SessionStorage
-  private let clock: any EngineClock
-  private let user: String
-  private let refreshing = AsyncLock()
-  private let state = Mutex(State())
-
-  private struct State {
-    var session: Session?
-    /// The server's clock minus the device's in seconds, measured when a token was issued.
-    var skew: Int64 = 0
-    /// The refresh token that the server has ended, with its words.
-    var ended: (refreshToken: Secret, reason: String)?
-  }
+  private let vault: SessionVault
+  private let user: String?
 
   /// Keeps the session of `user`, and hands out nobody else's.
-  public init(user: String, auth: AuthClient, storage: any SessionStorage, clock: any EngineClock) {
+  public convenience init(user: String, auth: AuthClient, storage: any SessionStorage, clock: any EngineClock) {
+    self.init(user: user, auth: auth, vault: SessionVault(storage: storage, clock: clock))
+  }
+
+  /// Keeps the session of `user`, or one without a user's id, in a vault that others use too.
+  init(user: String?, auth: AuthClient, vault: SessionVault) {
     self.user = user
     self.auth = auth
-    self.storage = storage
-    self.clock = clock
+    self.vault = vault
   }
 
   /// A token of the user that is expected to be accepted now.
@@ -75,9 +65,9 @@ public final class SessionKeeper: TokenSource {
   /// - Parameter refused: A token that the server has just refused; it is not handed out again.
   /// - Throws: `SessionFailure` when there is none.
   public func token(replacing refused: Secret? = nil) async throws(SessionFailure) -> Secret {
-    let current = try session()
-    if current.accessToken != refused, secondsLeft(current) > Self.refreshMargin { return current.accessToken }
-    return try await refreshing.withLock { () async throws(SessionFailure) -> Secret in
+    let current = try current()
+    if isGood(current, besides: refused) { return current.accessToken }
+    return try await vault.refreshing.withLock { () async throws(SessionFailure) -> Secret in
       try await refreshed(replacing: refused)
     }
   }
@@ -93,11 +83,7 @@ public final class SessionKeeper: TokenSource {
   ///
   /// - Throws: `SessionFailure.otherUser` when it is not this keeper's user's; nothing is changed then.
   public func replace(with session: Session) async throws(SessionFailure) {
-    guard isOurs(session) else { throw .otherUser }
-    try await refreshing.withLock { () async throws(SessionFailure) in
-      try keep(session)
-      state.withLock { $0.ended = nil }
-    }
+    try vault.keep(ours(session))
   }
 
   /// What became of a sign-out.
@@ -112,36 +98,49 @@ public final class SessionKeeper: TokenSource {
 
   /// Forgets the session on this device, and ends it at the server where that can be done now.
   ///
-  /// Whatever the server says, no token is left here afterwards: a sign-out must work without a network.
+  /// Whatever the server says, no token is left here afterwards, and nothing is waited for before: a sign-out must work
+  /// without a network. Only a sign-out of the other devices leaves this one as it is.
   ///
   /// - Parameters:
   ///   - scope: Which of the user's sessions the server is to end.
   ///   - mayAsk: Whether requests may be sent at all.
   public func signOut(_ scope: AuthClient.SignOutScope, mayAsk: Bool) async throws(SessionFailure) -> SignOut {
-    try await refreshing.withLock { () async throws(SessionFailure) -> SignOut in
-      let current: Session?
-      // A file that cannot be read as a session is forgotten like one.
-      do { current = try storage.load() } catch { current = nil }
-      do { try storage.clear() } catch { throw .storage(reason: "\(error)") }
-      state.withLock { state in
-        state.session = nil
-        state.ended = nil
-      }
-      guard let current else { return .nobody }
-      guard mayAsk else { return .onlyHere(reason: "network access is off") }
-      do throws(AuthFailure) {
-        // The server takes a sign-out from a token that has not expired only (protocol sheet auth, section 8).
-        let token =
-          secondsLeft(current) > 0 ? current.accessToken : try await auth.refresh(current.refreshToken).accessToken
-        try await auth.signOut(scope: scope, accessToken: token)
-        return .done
-      } catch .sessionEnded {
-        return .done
-      } catch {
-        return .onlyHere(reason: "\(error)")
-      }
+    if scope == .others { return try await signOutOthers(mayAsk: mayAsk) }
+    guard let forgotten = try vault.forget() else { return .nobody }
+    return await end(forgotten, scope, mayAsk: mayAsk)
+  }
+
+  private func signOutOthers(mayAsk: Bool) async throws(SessionFailure) -> SignOut {
+    guard mayAsk else { return .onlyHere(reason: Self.accessIsOff) }
+    let token = try await token()
+    do throws(AuthFailure) {
+      try await auth.signOut(scope: .others, accessToken: token)
+      return .done
+    } catch {
+      return .onlyHere(reason: "\(error)")
     }
   }
+
+  /// Ends a session, which is gone here already, at the server.
+  func end(_ session: Session, _ scope: AuthClient.SignOutScope, mayAsk: Bool) async -> SignOut {
+    guard mayAsk else { return .onlyHere(reason: Self.accessIsOff) }
+    do throws(AuthFailure) {
+      // The server takes a sign-out from a token that has not expired only (protocol sheet auth, section 8).
+      let token =
+        vault.secondsLeft(session) > 0
+        ? session.accessToken : try await auth.refresh(session.refreshToken).accessToken
+      try await auth.signOut(scope: scope, accessToken: token)
+      return .done
+    } catch .sessionEnded {
+      return .done
+    } catch {
+      return .onlyHere(reason: "\(error)")
+    }
+  }
+
+  private static let accessIsOff = "network access is off"
+
+  // MARK: Asking the server
 
   /// Asks the server whether the session lives.
   ///
@@ -160,71 +159,57 @@ public final class SessionKeeper: TokenSource {
     }
   }
 
-  private func keep(_ session: Session) throws(SessionFailure) {
-    do { try storage.save(session) } catch { throw .storage(reason: "\(error)") }
-    let skew = session.issuedAt.map { $0 - clock.now().seconds } ?? 0
-    state.withLock { state in
-      state.session = session
-      state.skew = skew
-    }
-  }
-
   /// Whether the Auth server says that the token is this user's, for an answer that nothing else can prove.
   public func isTokenProven(_ token: Secret) async -> Bool {
-    (try? await auth.user(accessToken: token))?.id == user
+    guard let user else { return false }
+    return (try? await auth.user(accessToken: token))?.id == user
   }
 
   private func refreshed(replacing refused: Secret?) async throws(SessionFailure) -> Secret {
-    var current = try session()  // Another caller may have refreshed while this one waited.
-    if current.accessToken != refused, secondsLeft(current) > Self.refreshMargin { return current.accessToken }
+    var current = try current()  // Another caller may have refreshed while this one waited.
+    if isGood(current, besides: refused) { return current.accessToken }
     // Another process may have signed in anew or refreshed; sending a token that it has used up would end the session.
-    current = try stored()
-    if current.accessToken != refused, secondsLeft(current) > Self.refreshMargin { return current.accessToken }
+    current = try ours(vault.stored())
+    if isGood(current, besides: refused) { return current.accessToken }
     let fresh: Session
     do {
       fresh = try await auth.refresh(current.refreshToken)
     } catch {
       if case .sessionEnded = error {
-        state.withLock { $0.ended = (current.refreshToken, "\(error)") }
+        vault.noteEnded(current, reason: "\(error)")
         throw .ended(reason: "\(error)")
       }
       // The old token is good until it expires, whatever keeps the refresh from working.
-      if current.accessToken != refused, secondsLeft(current) > 0 { return current.accessToken }
+      if current.accessToken != refused, vault.secondsLeft(current) > 0 { return current.accessToken }
       throw .cannotRefresh(reason: "\(error)", isConnectivity: error.isConnectivity)
     }
-    guard isOurs(fresh) else { throw .otherUser }
-    try keep(fresh)
-    return fresh.accessToken
-  }
-
-  private func session() throws(SessionFailure) -> Session {
-    let (cached, hasEnded) = state.withLock { ($0.session, $0.ended != nil) }
-    if let cached, !hasEnded { return cached }
-    return try stored()
-  }
-
-  /// The session as it is stored now: somebody may sign in while this process runs.
-  private func stored() throws(SessionFailure) -> Session {
-    let loaded: Session?
-    do { loaded = try storage.load() } catch { throw .storage(reason: "\(error)") }
-    guard let loaded else { throw .signedOut }
-    guard isOurs(loaded) else { throw .otherUser }
-    let ended = state.withLock { state -> String? in
-      if let ended = state.ended, ended.refreshToken == loaded.refreshToken { return ended.reason }
-      state.ended = nil
-      state.session = loaded
-      return nil
+    if try vault.keep(ours(fresh), inPlaceOf: current) { return fresh.accessToken }
+    // Somebody signed in or out meanwhile: that is newer than what was asked for before it.
+    let newer = try ours(vault.stored())
+    guard newer.accessToken != refused, vault.secondsLeft(newer) > 0 else {
+      throw .cannotRefresh(reason: "the session was replaced during the refresh", isConnectivity: false)
     }
-    if let ended { throw .ended(reason: ended) }
-    return loaded
+    return newer.accessToken
   }
 
-  /// Whether a session and the token in it are this user's: a token without a user is answered with empty lists.
-  private func isOurs(_ session: Session) -> Bool {
-    session.user.id == user && session.claims?.subject == user
+  /// The session as last seen; read again when that was another user's, since its own may be back.
+  private func current() throws(SessionFailure) -> Session {
+    let session = try vault.session()
+    return session.provenUser == user ? session : try ours(vault.stored())
   }
 
-  private func secondsLeft(_ session: Session) -> Int64 {
-    session.expiresAt - clock.now().seconds - state.withLock(\.skew)
+  /// The session, if it and the token in it are this keeper's user's.
+  private func ours(_ session: Session) throws(SessionFailure) -> Session {
+    guard session.provenUser == user else { throw .otherUser }
+    return session
   }
+
+  private func isGood(_ session: Session, besides refused: Secret?) -> Bool {
+    session.accessToken != refused && !vault.isDue(session)
+  }
+}
+
+extension Session {
+  /// The user whom both the session and the token in it name: a token without a user is answered with empty lists.
+  var provenUser: String? { user.id.isEmpty || claims?.subject != user.id ? nil : user.id }
 }

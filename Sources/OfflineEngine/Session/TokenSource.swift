@@ -16,15 +16,3 @@ extension TokenSource {
   /// A token of the user that is expected to be accepted now; `nil` for no user.
   public func accessToken() async throws(SessionFailure) -> Secret? { try await accessToken(replacing: nil) }
 }
-
-/// No user's tokens: of a client without Auth, and of one where nobody is signed in.
-public struct NoTokens: TokenSource {
-  /// No user's tokens.
-  public init() {}
-
-  /// Always `nil`: the project's key stands in.
-  public func accessToken(replacing refused: Secret?) -> Secret? { nil }
-
-  /// Always true: with the key alone everybody is the same nobody, so that no answer is another user's view.
-  public func isTokenProven(_ token: Secret) -> Bool { true }
-}

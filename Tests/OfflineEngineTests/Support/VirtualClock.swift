@@ -14,7 +14,7 @@ final class VirtualClock: EngineClock {
     var count = 0
     var sleepers: [Sleeper] = []
     var cancelled: Set<Int> = []
-    var watchers: [CheckedContinuation<Void, Never>] = []
+    var watchers: [CheckedContinuation<Bool, Never>] = []
   }
 
   private let state = Mutex(State())
@@ -37,14 +37,14 @@ final class VirtualClock: EngineClock {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         let (watchers, isCancelled) = state.withLock { state in
-          if state.cancelled.contains(number) { return ([CheckedContinuation<Void, Never>](), true) }
+          if state.cancelled.contains(number) { return ([CheckedContinuation<Bool, Never>](), true) }
           state.sleepers.append(
             Sleeper(number: number, deadline: state.now + duration, continuation: continuation))
           defer { state.watchers = [] }
           return (state.watchers, false)
         }
         if isCancelled { continuation.resume(throwing: CancellationError()) }
-        for watcher in watchers { watcher.resume() }
+        for watcher in watchers { watcher.resume(returning: false) }
       }
     } onCancel: {
       let sleeper = state.withLock { state -> Sleeper? in
@@ -56,16 +56,23 @@ final class VirtualClock: EngineClock {
     }
   }
 
-  /// Returns once somebody sleeps.
-  func someoneSleeps() async {
-    await withCheckedContinuation { continuation in
-      let isSleeping = state.withLock { state in
-        if state.sleepers.isEmpty { state.watchers.append(continuation) }
-        return !state.sleepers.isEmpty
+  /// Returns once somebody sleeps, or somebody sleeps until that very time.
+  func someoneSleeps(until deadline: WallTime? = nil) async {
+    var isFound = false
+    while !isFound {
+      isFound = await withCheckedContinuation { continuation in
+        let isSleeping = state.withLock { state in
+          let isSleeping = state.sleepers.contains { deadline == nil || $0.deadline == deadline }
+          if !isSleeping { state.watchers.append(continuation) }
+          return isSleeping
+        }
+        if isSleeping { continuation.resume(returning: true) }
       }
-      if isSleeping { continuation.resume() }
     }
   }
+
+  /// The times until which somebody sleeps.
+  var deadlines: [WallTime] { state.withLock { $0.sleepers.map(\.deadline).sorted() } }
 
   /// Moves the time and wakes whoever's time has come.
   func advance(by duration: Duration) {

@@ -1,8 +1,7 @@
-import OfflineEngine
 import Synchronization
 
 /// A bell that one loop waits on: rung while nobody waits, it rings as soon as somebody does; many rings are one.
-final class Wake: Sendable {
+package final class Wake: Sendable {
   private struct State {
     var isRung = false
     var isFinished = false
@@ -12,10 +11,14 @@ final class Wake: Sendable {
 
   private let state = Mutex(State())
 
-  func ring() { release { $0.isRung = true } }
+  /// A bell that nobody has rung.
+  package init() {}
+
+  /// Ends the wait of now, or the next one.
+  package func ring() { release { $0.isRung = true } }
 
   /// Ends every wait at once, now and later.
-  func finish() { release { $0.isFinished = true } }
+  package func finish() { release { $0.isFinished = true } }
 
   private func release(_ change: (inout State) -> Void) {
     let waiter = state.withLock { state in
@@ -28,7 +31,7 @@ final class Wake: Sendable {
   }
 
   /// Waits for a ring, at most for `limit`, or for ever when it is `nil`.
-  func wait(upTo limit: Duration?, clock: any EngineClock) async {
+  package func wait(upTo limit: Duration?, clock: any EngineClock) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.next() }
       if let limit { group.addTask { try? await clock.sleep(for: limit) } }
