@@ -84,7 +84,7 @@ public final class OpenWorkspace: Sendable {
   }
 
   /// Keeps what `status` shows when no process runs.
-  func remember(_ status: SyncStatus) throws {
+  func remember(_ status: EngineStatus) throws {
     try client.transaction { transaction in
       let synced = status.lastSyncedAt.map { String($0.nanoseconds) }
       if let synced, try transaction.note(Note.lastSyncedAt) != synced {

@@ -58,7 +58,11 @@ public final class UserEngine: Sendable {
   let sessions: any TokenSource
   let tables: TableClient
   let passLock = AsyncLock()
-  private let state: Mutex<SyncStatus>
+  /// Held while a queued write is on the wire.
+  let wireLock = AsyncLock()
+  /// How many callers want a running pass to end.
+  let interruptions = Atomic(0)
+  private let state: Mutex<EngineStatus>
   private let isStopping = Atomic(false)
 
   /// A client over an open store.
@@ -72,7 +76,7 @@ public final class UserEngine: Sendable {
     self.environment = environment
     self.sessions = sessions
     tables = TableClient(project: configuration.project, http: environment.http)
-    state = Mutex(SyncStatus())
+    state = Mutex(EngineStatus())
   }
 
   /// Has passes and pulls end before their next request, while the one on the wire is still answered.
@@ -81,7 +85,7 @@ public final class UserEngine: Sendable {
   // MARK: Status and the network switch
 
   /// Where the engine stands now.
-  public var syncStatus: SyncStatus { state.withLock(\.self) }
+  public var syncStatus: EngineStatus { state.withLock(\.self) }
 
   /// Turns network access off for this client: nothing is sent until it is turned on again (spec 4).
   public func disableNetwork() { updateStatus { $0.network = .disabled } }
@@ -100,7 +104,7 @@ public final class UserEngine: Sendable {
     }
   }
 
-  func updateStatus(_ change: (inout SyncStatus) -> Void) { state.withLock { change(&$0) } }
+  func updateStatus(_ change: (inout EngineStatus) -> Void) { state.withLock { change(&$0) } }
 
   // MARK: State
 

@@ -12,6 +12,8 @@ extension Filter {
     switch self {
     case .column(let name, let comparison):
       return row[name].flatMap { comparison.holds(for: $0) }
+    case .path:
+      return nil
     case .group(let junction, let filters, let isNegated):
       let isAll = junction == .and
       var result: Bool? = isAll

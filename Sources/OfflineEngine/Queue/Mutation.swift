@@ -143,6 +143,11 @@ public struct RejectedMutation: Sendable, Hashable, Identifiable {
   public var message: String
 }
 
+extension RejectedMutation {
+  /// Whether `retryRejectedMutation` can queue it again: its whole body is still here.
+  public var isRetryable: Bool { write.request?.isWhole ?? true }
+}
+
 /// A write that met another change of its row and waits for a person.
 public struct ConflictedMutation: Sendable, Hashable, Identifiable {
   /// The write's number in the queue it came from.

@@ -47,6 +47,7 @@ extension EngineTransaction {
   public func resolveConflictedMutation(_ id: Int64, _ resolution: ConflictResolution) throws -> Int64? {
     guard let conflict = try conflictedMutation(id) else { throw ListError.noSuchEntry(id: id) }
     var write = conflict.write
+    write.request?.isSingle = false
     switch resolution {
     case .hold: throw ListError.cannotResolve(id: id, reason: "it is held already")
     case .keepServer:
@@ -58,6 +59,9 @@ extension EngineTransaction {
         throw ListError.cannotResolve(id: id, reason: "only columns of an update can be chosen, and at least one")
       }
       write.values = columns
+    }
+    if case .keepLocal = resolution, !(write.request?.isWhole ?? true) {
+      throw ListError.cannotResolve(id: id, reason: "its body was too large to keep; choose columns instead")
     }
     guard let server = conflict.server else {
       throw ListError.cannotResolve(id: id, reason: "its row is gone from the server")
@@ -76,6 +80,9 @@ extension EngineTransaction {
   public func retryRejectedMutation(_ id: Int64, values: JSONObject? = nil) throws -> Int64? {
     guard let row = try entry(id, list: .rejected) else { throw ListError.noSuchEntry(id: id) }
     var write = try rejectedMutation(row).write
+    guard values != nil || write.request?.isWhole ?? true else {
+      throw ListError.cannotResolve(id: id, reason: "its body was too large to keep; make the change again")
+    }
     if let values { write.values = values }
     try remove(id)
     return try enqueue(write)

@@ -160,9 +160,18 @@ extension EngineTransaction {
   }
 
   /// The user's queued writes, in the order they will be sent.
-  public func pendingMutations() throws -> [PendingMutation] {
-    try database.rows("SELECT * FROM mutation WHERE user_id = ? AND list = 'queued' ORDER BY id", [.text(user)])
-      .map(pendingMutation)
+  ///
+  /// - Parameter table: Only this table's.
+  public func pendingMutations(table: String? = nil) throws -> [PendingMutation] {
+    let rows =
+      if let table {
+        try database.rows(
+          "SELECT * FROM mutation WHERE user_id = ? AND table_name = ? AND list = 'queued' ORDER BY id",
+          [.text(user), .text(table)])
+      } else {
+        try database.rows("SELECT * FROM mutation WHERE user_id = ? AND list = 'queued' ORDER BY id", [.text(user)])
+      }
+    return try rows.map(pendingMutation)
   }
 
   /// The first queued writes behind the write numbered `id`, in the order they will be sent.
@@ -285,6 +294,11 @@ extension EngineTransaction {
       [.integer(id), .text(JSONValue.object(base.values).serialized()), .optional(base.version)])
   }
 
+  /// Makes the queued writes that nobody was signed in for this user's.
+  func takeOverWritesOfNobody() throws {
+    try database.execute("UPDATE mutation SET user_id = ? WHERE user_id = '' AND list = 'queued'", [.text(user)])
+  }
+
   func remove(_ id: Int64) throws {
     if let row = try database.first(
       "SELECT table_name, key FROM mutation WHERE id = ? AND request IS NULL", [.integer(id)])
@@ -296,7 +310,7 @@ extension EngineTransaction {
   }
 
   /// Moves a queued write to the rejected list.
-  func reject(_ mutation: PendingMutation, _ details: ServerError?, message: String) throws {
+  func reject(_ mutation: PendingMutation, _ details: ServerError?, message: String, _ bounds: ListBounds?) throws {
     try database.execute(
       "UPDATE mutation SET list = 'rejected', listed_at = ?2, server_error = ?3, message = ?4 WHERE id = ?1",
       [
@@ -305,12 +319,13 @@ extension EngineTransaction {
         .text(message),
       ])
     if mutation.write.isMirrored { try noteChange(mutation.write.table, mutation.write.key) }
+    try bound(.rejected, mutation.id, bounds)
   }
 
   /// Moves a queued write to the conflicted list.
   func park(
     _ mutation: PendingMutation, server: JSONObject?, serverVersion: String?, _ comparison: ConflictComparison?,
-    message: String
+    message: String, _ bounds: ListBounds?
   ) throws {
     let names = { (columns: [String]?) in JSONValue.array((columns ?? []).map(JSONValue.string)).serialized() }
     try database.execute(
@@ -324,18 +339,21 @@ extension EngineTransaction {
         .text(names(comparison?.conflictingColumns)), .text(message),
       ])
     if mutation.write.isMirrored { try noteChange(mutation.write.table, mutation.write.key) }
+    try bound(.conflicted, mutation.id, bounds)
   }
 
   /// Puts a write straight on the conflicted list: a difference that no base can judge, or an edit of a row known gone.
   ///
   /// - Returns: The entry's number.
   @discardableResult
-  public func park(_ write: Write, server: JSONObject?, serverVersion: String?, message: String) throws -> Int64 {
+  public func park(
+    _ write: Write, server: JSONObject?, serverVersion: String?, message: String, _ bounds: ListBounds? = nil
+  ) throws -> Int64 {
     let id = try append(write)
     guard let row = try entry(id, list: .queued) else { return id }
     let comparison = server.map { ConflictComparison(local: write.values, base: write.base?.values, server: $0) }
     try park(
-      try pendingMutation(row), server: server, serverVersion: serverVersion, comparison, message: message)
+      try pendingMutation(row), server: server, serverVersion: serverVersion, comparison, message: message, bounds)
     return id
   }
 }

@@ -65,37 +65,50 @@ extension WriteRequest {
 }
 
 extension Filter {
-  /// The condition as JSON; `nil` for one that the queue does not hold.
+  /// The condition as JSON, `[column, operator, operand]` with a fourth part for a path.
+  ///
+  /// `nil` for one that the queue does not hold.
   fileprivate var json: JSONValue? {
-    guard case .column(let name, let comparison) = self else { return nil }
-    let parts: (String, JSONValue)
-    switch comparison {
-    case .value(let operation, let value): parts = (operation.rawValue, value)
-    case .oneOf(let values): parts = ("in", .array(values))
-    case .identity(let identity): parts = ("is", .string(identity.rawValue))
-    case .written(let operation, let operand): parts = ("written", .array([.string(operation), .string(operand)]))
-    case .not: return nil
+    switch self {
+    case .column(let name, let comparison): comparison.json.map { .array([.string(name)] + $0) }
+    case .path(let path, let comparison): comparison.json.map { .array([.string(path)] + $0 + ["path"]) }
+    case .group: nil
     }
-    return .array([.string(name), .string(parts.0), parts.1])
   }
 
   fileprivate init?(json: JSONValue) {
-    guard let parts = json.arrayValue, parts.count == 3, let name = parts[0].stringValue,
-      let word = parts[1].stringValue
+    guard let parts = json.arrayValue, (3...4).contains(parts.count), let name = parts[0].stringValue,
+      let comparison = parts[1].stringValue.flatMap({ Comparison($0, parts[2]) })
     else { return nil }
+    self = parts.count == 4 ? .path(name, comparison) : .column(name, comparison)
+  }
+}
+
+extension Filter.Comparison {
+  fileprivate var json: [JSONValue]? {
+    switch self {
+    case .value(let operation, let value): [.string(operation.rawValue), value]
+    case .oneOf(let values): ["in", .array(values)]
+    case .identity(let identity): ["is", .string(identity.rawValue)]
+    case .written(let operation, let operand): ["written", .array([.string(operation), .string(operand)])]
+    case .not: nil
+    }
+  }
+
+  fileprivate init?(_ word: String, _ operand: JSONValue) {
     switch word {
     case "in":
-      guard let values = parts[2].arrayValue else { return nil }
-      self = .column(name, .oneOf(values))
+      guard let values = operand.arrayValue else { return nil }
+      self = .oneOf(values)
     case "is":
-      guard let identity = parts[2].stringValue.flatMap(Filter.Identity.init) else { return nil }
-      self = .column(name, .identity(identity))
+      guard let identity = operand.stringValue.flatMap(Filter.Identity.init) else { return nil }
+      self = .identity(identity)
     case "written":
-      guard let texts = parts[2].arrayValue?.compactMap(\.stringValue), texts.count == 2 else { return nil }
-      self = .column(name, .written(operator: texts[0], operand: texts[1]))
+      guard let texts = operand.arrayValue?.compactMap(\.stringValue), texts.count == 2 else { return nil }
+      self = .written(operator: texts[0], operand: texts[1])
     default:
       guard let operation = Filter.Operator(rawValue: word) else { return nil }
-      self = .column(name, .value(operation, parts[2]))
+      self = .value(operation, operand)
     }
   }
 }

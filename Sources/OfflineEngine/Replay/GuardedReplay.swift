@@ -202,7 +202,8 @@ extension ReplayPass {
     let moved = mutation.write.operation == .delete ? nil : comparison
     let entry = try client.commit { transaction -> ConflictedMutation? in
       try transaction.park(
-        mutation, server: server, serverVersion: server.flatMap(table.version), moved, message: message)
+        mutation, server: server, serverVersion: server.flatMap(table.version), moved, message: message,
+        client.configuration.listBounds)
       // A row that is gone and one that a policy hides look the same: a developer's list keeps it until it is settled.
       if server != nil || table.isMirrored { try transaction.show(server, of: mutation.write.key, table) }
       return try transaction.conflictedMutation(mutation.id)

@@ -22,6 +22,13 @@ extension UserEngine {
       return report
     }
   }
+
+  /// Has a running pass end before its next write, as if cancelled, and runs `body` before any other pass.
+  func interruptingPasses<T: Sendable, E: Error>(_ body: () async throws(E) -> T) async throws(E) -> T {
+    interruptions.add(1, ordering: .relaxed)
+    defer { interruptions.subtract(1, ordering: .relaxed) }
+    return try await passLock.withLock(body)
+  }
 }
 
 /// One pass over the queue.
@@ -60,33 +67,56 @@ struct ReplayPass {
 
   private mutating func sendAll() async throws(SyncFailure) {
     do throws(SyncFailure) {
-      while var waiting = try next() {
-        if let onlyTable, waiting.write.table != onlyTable {
-          report.heldBehindOtherTables = try client.commit { try $0.queuedCount(onlyTable) }
-          break
-        }
-        if Task.isCancelled { throw .cancelled }
-        do throws(RequestFailure) { try client.checkMayAsk() } catch { throw error.reason }
-        guard let earlierSends = claims[waiting.id] else {
-          try claim()
-          continue  // What was claimed is read anew, as it now is.
-        }
-        waiting.sendCount = earlierSends
-        let table = try client.description(of: waiting.write.table)
-        let run = try insertRun(from: waiting, table)
-        if run.count > 1 {
-          try await replayInserts(run[...], table)
-        } else {
-          takeInHand([waiting.id])
-          try await replay(waiting, table)
-          settleClaims()
-        }
-      }
+      // One write on the wire at a time: who discards a write waits for its send, not for the pass.
+      while try await client.wireLock.withLock({ () async throws(SyncFailure) in try await sendNext() }) {}
     } catch {
       try giveBack()
       throw error
     }
     try giveBack()
+  }
+
+  /// Sends the next write or run of writes; false when nothing is left to send.
+  private mutating func sendNext() async throws(SyncFailure) -> Bool {
+    guard var waiting = try next() else { return false }
+    if let onlyTable, waiting.write.table != onlyTable {
+      report.heldBehindOtherTables = try client.commit { try $0.queuedCount(onlyTable) }
+      return false
+    }
+    if Task.isCancelled || client.interruptions.load(ordering: .relaxed) > 0 { throw .cancelled }
+    do throws(RequestFailure) { try client.checkMayAsk() } catch { throw error.reason }
+    guard let earlierSends = claims[waiting.id] else {
+      try claim()
+      return true  // What was claimed is read anew, as it now is.
+    }
+    waiting.sendCount = earlierSends
+    let table = try client.description(of: waiting.write.table)
+    let run = try insertRun(from: waiting, table)
+    do {
+      if run.count > 1 {
+        try await replayInserts(run[...], table)
+      } else {
+        takeInHand([waiting.id])
+        try await replay(waiting, table)
+        settleClaims()
+      }
+    } catch {
+      guard case .schemaCache = error, client.configuration.rejectsUnknownNames else { throw error }
+      guard try rejectUnknown(waiting) else { throw error }
+      settleClaims()
+    }
+    return true
+  }
+
+  /// Counts a refusal of an unknown table or column, and rejects the write at the tenth.
+  private mutating func rejectUnknown(_ mutation: PendingMutation) throws(SyncFailure) -> Bool {
+    guard try client.commit({ try $0.countUnknown(mutation.id) }) >= EngineTransaction.unknownCountMax else {
+      return false
+    }
+    let error = report.stoppingError?.serverError
+    report.stoppingError = nil
+    try reject(mutation, error, error?.message ?? "the server does not know the table or a column")
+    return true
   }
 
   private func next() throws(SyncFailure) -> PendingMutation? { try pending(after: last, limit: 1).first }
@@ -171,6 +201,7 @@ struct ReplayPass {
     } catch {
       if let refusal = error.refusal { return .refused(refusal) }
       if error.mayHaveReachedServer { hasLeft = true }
+      report.stoppingError = error.error
       throw error.reason
     }
   }
@@ -196,6 +227,7 @@ struct ReplayPass {
       try await proveView(token, besides: key, table)
       return nil
     } catch {
+      report.stoppingError = error.error
       throw error.reason
     }
   }
@@ -218,7 +250,7 @@ struct ReplayPass {
 
   mutating func reject(_ mutation: PendingMutation, _ details: ServerError?, _ message: String) throws(SyncFailure) {
     let entry = try client.commit { transaction -> RejectedMutation? in
-      try transaction.reject(mutation, details, message: message)
+      try transaction.reject(mutation, details, message: message, client.configuration.listBounds)
       return try transaction.entry(mutation.id, list: .rejected).map(transaction.rejectedMutation)
     }
     if let entry { report.rejected.append(entry) }

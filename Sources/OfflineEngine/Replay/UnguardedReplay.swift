@@ -27,7 +27,7 @@ extension ReplayPass {
   ///
   /// Nothing tells whether an earlier send of it arrived, so it is simply sent again (spec 1, "Upserts and ids").
   mutating func replayAsMade(_ mutation: PendingMutation, _ table: TableDescription) async throws(SyncFailure) {
-    var request = table.requestAsMade(mutation.write)
+    var request = mutation.write.requestAsMade
     request.isSingle = false
     switch try await send(request, table) {
     case .rows(let rows):
@@ -80,7 +80,7 @@ extension ReplayPass {
       let comparison = ConflictComparison(local: row, base: nil, server: server)
       if comparison.isAlreadyThere { present.append(server) } else { differing.append((row, server)) }
     }
-    let (there, different) = (present, differing)
+    let (there, different, bounds) = (present, differing, client.configuration.listBounds)
     let parked = try client.commit { transaction -> [ConflictedMutation] in
       try transaction.remove(mutation.id)
       try transaction.applyAccepted(mutation.write, table, rows: made + there)
@@ -96,7 +96,7 @@ extension ReplayPass {
         write.request?.rowKeys = [key]
         let id = try transaction.park(
           write, server: row.server, serverVersion: table.version(of: row.server),
-          message: "the server has a row with this key and other values")
+          message: "the server has a row with this key and other values", bounds)
         try transaction.show(row.server, of: key, table)
         return try transaction.conflictedMutation(id)
       }

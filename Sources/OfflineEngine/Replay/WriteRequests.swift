@@ -16,7 +16,9 @@ extension TableDescription {
 
   /// The request of an update or delete, guarded by a version where one is given.
   func request(for write: Write, guardedWith version: String?) -> TableRequest {
-    var filters = write.request?.conditions ?? filters(for: write.key)
+    let made = write.request?.conditions ?? []
+    // An insert that found its key taken is an update of that row, which its caller built no conditions for.
+    var filters = made.isEmpty ? filters(for: write.key) : made
     if let versionColumn, let version { filters.append(.eq(versionColumn, .string(version))) }
     if write.operation == .delete { return .delete(name, filters: filters, returning: identityColumns) }
     // A row keeps its key: a user may well be allowed to set its columns, but not these.
@@ -24,31 +26,30 @@ extension TableDescription {
     if write.request == nil { for column in keyColumns { values[column] = nil } }
     return .update(name, set: values, filters: filters, returning: distinct(identityColumns + values.names))
   }
-
-  /// The request of a write exactly as its caller built it.
-  func requestAsMade(_ write: Write) -> TableRequest {
-    let made = write.request ?? WriteRequest()
-    var request: TableRequest
-    switch write.operation {
-    case .insert, .upsert:
-      request =
-        made.rows.map { .insert(name, rows: $0, missingDefault: made.takesDefaults) }
-        ?? .insert(name, row: write.values)
-      if write.operation == .upsert {
-        request.duplicates = made.ignoresDuplicates ? .ignore : .merge
-        request.conflictColumns = made.conflictColumns
-      }
-    case .update: request = .update(name, set: write.values, filters: made.conditions)
-    case .delete: request = .delete(name, filters: made.conditions)
-    }
-    request.selection = made.selection
-    request.returnsRows = made.selection != nil
-    request.isSingle = made.isSingle
-    return request
-  }
 }
 
 extension Write {
+  /// The request exactly as its caller built it.
+  var requestAsMade: TableRequest {
+    let made = request ?? WriteRequest()
+    var request: TableRequest
+    switch operation {
+    case .insert, .upsert:
+      request =
+        made.rows.map { .insert(table, rows: $0, missingDefault: made.takesDefaults) } ?? .insert(table, row: values)
+      if operation == .upsert {
+        request.duplicates = made.ignoresDuplicates ? .ignore : .merge
+        request.conflictColumns = made.conflictColumns
+      }
+    case .update: request = .update(table, set: values, filters: made.conditions.grouped)
+    case .delete: request = .delete(table, filters: made.conditions.grouped)
+    }
+    request.selection = made.selection
+    request.returnsRows = made.selection != nil || made.isSingle
+    request.isSingle = made.isSingle
+    return request
+  }
+
   /// Whether the row meets what the write asks for beside the key; `nil` when only the server can tell.
   func isReached(in row: JSONObject, _ table: TableDescription) -> Bool? {
     let others = request?.conditions.filter { !$0.isAbout(anyOf: table.keyColumns) } ?? []
@@ -62,10 +63,12 @@ extension Write {
 }
 
 extension Filter {
-  /// The column that a plain condition is about.
+  /// The column that a condition on a whole column is about.
   var columnName: String? {
-    guard case .column(let name, _) = self else { return nil }
-    return name
+    switch self {
+    case .column(let name, _): name
+    case .path, .group: nil
+    }
   }
 
   fileprivate func isAbout(anyOf columns: [String]) -> Bool { columnName.map(columns.contains) ?? false }

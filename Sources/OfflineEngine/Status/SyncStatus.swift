@@ -1,132 +1,73 @@
-import SupabaseAPI
+/// Where a client stands: one value to draw a banner from (spec 4, "The status").
+public struct SyncStatus: Sendable, Equatable {
+  /// What is known of the network.
+  public var network: NetworkStatus = .unknown
+  /// How many writes of the current user are queued.
+  public var pendingMutationCount = 0
+  /// How many refused writes of the current user wait for the developer's word.
+  public var rejectedMutationCount = 0
+  /// How many parked writes of the current user wait for a person.
+  public var conflictedMutationCount = 0
+  /// Whether a pass is sending.
+  public var isSyncing = false
+  /// When a pass, or a write sent at once, last left the user's queue empty; `nil` in a process where none did yet.
+  public var lastSyncedAt: WallTime?
+  /// Why the last pass stopped with writes queued.
+  public var lastSyncError: SyncFailed?
+  /// When the library's own next pass is due, where one waits.
+  public var nextPassAt: WallTime?
 
-/// What is known of the network.
-public enum NetworkStatus: String, Sendable, Hashable {
-  /// Nothing has said yet; counts as online.
-  case unknown
-  /// The last request was answered.
-  case online
-  /// The last request found no connection.
-  case offline
-  /// Network access is switched off.
-  case disabled
-}
-
-/// Why a pass or a pull stopped before its end.
-///
-/// Nothing was decided: what waited still waits.
-public enum SyncFailure: Error, Sendable, CustomStringConvertible {
-  /// Network access is switched off.
-  case networkDisabled
-  /// The server cannot be reached.
-  case connectivity(reason: String)
-  /// There is no valid token of the user.
-  case session(SessionFailure)
-  /// The server answered that it cannot serve now.
-  case unavailable(reason: String, retryAfter: Int?)
-  /// The server does not know the table or a column yet.
-  case schemaCache(table: String, reason: String)
-  /// The project refused the request for all its users: a wrong key, a proxy's page, another server.
-  case notAnAnswer(reason: String)
-  /// An answer without rows that nothing proves to be the user's view.
-  case unproven(table: String)
-  /// The server refused a read.
-  case refused(table: String, reason: String)
-  /// Something on this device failed, such as a full disk.
-  case local(reason: String)
-  /// The caller's task was cancelled.
-  case cancelled
-
-  /// Whether the server could not be reached at all.
-  public var isConnectivity: Bool {
-    switch self {
-    case .networkDisabled, .connectivity: true
-    case .session(.cannotRefresh(_, let isConnectivity)): isConnectivity
-    default: false
-    }
-  }
-
-  /// Whether changes simply wait for the network or the server, without a fault that a person must mend.
-  public var mayPass: Bool {
-    switch self {
-    case .networkDisabled, .connectivity, .unavailable, .cancelled, .unproven: true
-    case .session(.cannotRefresh): true
-    default: false
-    }
-  }
-
-  /// What happened and what to do.
-  public var description: String {
-    switch self {
-    case .networkDisabled: "network access is off; 'tidemark online' turns it on"
-    case .connectivity(let reason): "the server cannot be reached: \(reason)"
-    case .session(let failure): failure.description
-    case .unavailable(let reason, _): "the server cannot serve now: \(reason)"
-    case .schemaCache(let table, let reason):
-      "the server does not know table '\(table)' or one of its columns (\(reason)); after a change of the schema run "
-        + "NOTIFY pgrst, 'reload schema' there"
-    case .notAnAnswer(let reason): reason
-    case .unproven(let table):
-      "the server showed no row of '\(table)' and nothing proves that it looked as this user; nothing was concluded"
-    case .refused(let table, let reason): "the server refused to show '\(table)': \(reason)"
-    case .local(let reason): reason
-    case .cancelled: "stopped"
-    }
-  }
-}
-
-extension SyncFailure {
-  /// The reason for which a read of a table has no answer.
-  public init(reading error: SupabaseError, table: String) { self.init(error, table: table) }
-
-  /// The reason for which one request to a table has no answer to act on.
-  init(_ error: SupabaseError, table: String) {
-    self =
-      switch error {
-      case .http(.cancelled): .cancelled
-      case .http(let http) where http.isConnectivity: .connectivity(reason: "\(http)")
-      case .unavailable(_, let retryAfter, _): .unavailable(reason: "\(error)", retryAfter: retryAfter)
-      case .schemaCache(let details): .schemaCache(table: table, reason: details.message)
-      case .refused: .refused(table: table, reason: "\(error)")
-      case .tokenRefused: .session(.notAccepted(reason: "\(error)"))
-      case .http, .gatewayRefused, .notAnAnswer, .invalidProject, .invalidSession: .notAnAnswer(reason: "\(error)")
-      }
-  }
-}
-
-/// What one pass did (spec 4, "What a sync returns").
-public struct SyncReport: Sendable {
-  /// Writes sent and accepted.
-  public var synced = 0
-  /// Writes refused, now on the rejected list.
-  public var rejected: [RejectedMutation] = []
-  /// Writes still queued at the end.
-  public var remaining = 0
-  /// Of `synced`: writes that the server already had from an earlier send, and deletes of rows already gone.
-  public var alreadyOnServer = 0
-  /// Writes held back behind another table's; always 0 for a pass over every table.
-  public var heldBehindOtherTables = 0
-  /// Conflicts settled with this device's side and sent; also in `synced`.
-  public var conflictsResolved = 0
-  /// Writes dropped for the server's row.
-  public var conflictsKeptServer = 0
-  /// Writes parked, now on the conflicted list.
-  public var conflicted: [ConflictedMutation] = []
-  /// Why the pass stopped early; `nil` when it ran to the end.
-  public var stoppedBy: SyncFailure?
-
-  /// A pass that has done nothing yet.
+  /// A client that has done nothing yet.
   public init() {}
 }
 
-/// Where the engine stands.
-public struct SyncStatus: Sendable {
-  /// What is known of the network.
-  public var network: NetworkStatus = .unknown
-  /// Whether a pass is sending.
-  public var isSyncing = false
-  /// When everything was last in step, by the device's clock.
-  public var lastSyncedAt: WallTime?
-  /// Why the last pass or pull stopped; `nil` when it ran to the end.
-  public var lastSyncError: SyncFailure?
+/// Why a pass stopped, without any text of the server, value or token.
+public struct SyncFailed: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kinds of failures that stop a pass.
+  public enum Kind: String, Sendable {
+    /// Network access is off, or the server could not be reached.
+    case connectivity
+    /// There was no valid token.
+    case session
+    /// The server cannot serve now.
+    case unavailable
+    /// The server does not know a table or column.
+    case schemaCache
+    /// What came was no answer of the project, or one that proves nothing.
+    case noAnswer
+    /// The database on this device failed.
+    case storage
+    /// The pass was cancelled.
+    case cancelled
+  }
+
+  /// What kind of failure it was.
+  public var kind: Kind
+  /// The HTTP status, where there was an answer.
+  public var status: Int?
+  /// PostgREST's or PostgreSQL's code, where the answer had one.
+  public var code: String?
+
+  /// The kind, the status and the code.
+  public var description: String {
+    "the last pass stopped: \(kind.rawValue)" + (status.map { ", HTTP \($0)" } ?? "") + (code.map { ", \($0)" } ?? "")
+  }
+}
+
+extension SyncReport {
+  /// Why the pass stopped, as a status shows it.
+  var failed: SyncFailed? {
+    guard let stoppedBy else { return nil }
+    let kind: SyncFailed.Kind =
+      switch stoppedBy {
+      case .networkDisabled, .connectivity: .connectivity
+      case .session: .session
+      case .unavailable: .unavailable
+      case .schemaCache: .schemaCache
+      case .notAnAnswer, .unproven, .refused: .noAnswer
+      case .local: .storage
+      case .cancelled: .cancelled
+      }
+    return SyncFailed(kind: kind, status: stoppingError?.status, code: stoppingError?.serverError?.code)
+  }
 }

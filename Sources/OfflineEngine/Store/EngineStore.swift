@@ -9,6 +9,8 @@ public final class EngineStore: Sendable {
   private let lock = Mutex(())
   private nonisolated(unsafe) let database: Database
   let clock: any EngineClock
+  /// Rings after each transaction.
+  let changes = ChangeSignal()
   private let beforeCommit: (@Sendable () throws -> Void)?
 
   /// Opens the file at `path`, bringing its schema up to date.
@@ -45,7 +47,7 @@ public final class EngineStore: Sendable {
   ///
   /// The transaction hook of the design: a caller may write to its own tables in the same transaction.
   public func transaction<T: Sendable>(user: String, _ body: (EngineTransaction) throws -> T) throws -> T {
-    try lock.withLock { _ in
+    let result = try lock.withLock { _ in
       let transaction = EngineTransaction(database: database, user: user, clock: clock)
       return try database.transaction {
         let result = try body(transaction)
@@ -53,6 +55,8 @@ public final class EngineStore: Sendable {
         return result
       }
     }
+    changes.ring()
+    return result
   }
 
   /// Runs `body` without a transaction, for reads of one statement each.
@@ -90,6 +94,12 @@ public struct EngineTransaction {
         "INSERT INTO note VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2", [.text(name), .text(value)])
     } else {
       try database.execute("DELETE FROM note WHERE name = ?", [.text(name)])
+    }
+  }
+  /// Deletes the rows, queries, writes and notes of every user.
+  func clearEverything() throws {
+    for table in ["mutation", "mutation_count", "cached_row", "made_row", "row_change", "pull_state", "cached_query"] {
+      try database.execute("DELETE FROM \(table)")
     }
   }
 }

@@ -6,6 +6,8 @@ extension Filter {
     switch self {
     case .column(let name, let comparison):
       (ColumnName.filterText(name), comparison.text(isInGroup: false))
+    case .path(let path, let comparison):
+      (path, comparison.text(isInGroup: false))
     case .group(let junction, let filters, let isNegated):
       ((isNegated ? "not." : "") + junction.rawValue, Self.list(filters))
     }
@@ -16,6 +18,8 @@ extension Filter {
     switch self {
     case .column(let name, let comparison):
       "\(ColumnName.filterText(name)).\(comparison.text(isInGroup: true))"
+    case .path(let path, let comparison):
+      "\(path).\(comparison.text(isInGroup: true))"
     case .group(let junction, let filters, let isNegated):
       (isNegated ? "not." : "") + junction.rawValue + Self.list(filters)
     }

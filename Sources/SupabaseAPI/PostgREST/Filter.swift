@@ -6,6 +6,8 @@ import LosslessJSON
 public indirect enum Filter: Sendable, Hashable {
   /// One column compared with something.
   case column(String, Comparison)
+  /// A value inside a column (`data->>kind`) or a column of an embedded table (`items.id`), in PostgREST's words.
+  case path(String, Comparison)
   /// Several conditions of which all, or at least one, must hold.
   case group(Junction, [Filter], isNegated: Bool)
 
@@ -121,7 +123,7 @@ extension Filter: CustomStringConvertible, CustomReflectable {
   /// Columns and operators, without any value.
   public var description: String {
     switch self {
-    case .column(let name, let comparison): "\(name) \(comparison.words)"
+    case .column(let name, let comparison), .path(let name, let comparison): "\(name) \(comparison.words)"
     case .group(let junction, let filters, let isNegated):
       (isNegated ? "not " : "") + "("
         + filters.map(\.description).joined(separator: " \(junction.rawValue) ") + ")"
