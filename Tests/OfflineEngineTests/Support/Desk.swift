@@ -94,10 +94,7 @@ struct Desk {
   func sync() async -> SyncReport { await client.syncPendingMutations() }
 
   /// Checks that the script was played to its end and not beyond.
-  func checkScript(sourceLocation: SourceLocation = #_sourceLocation) {
-    #expect(http.unused == 0, "answers that nobody asked for", sourceLocation: sourceLocation)
-    #expect(http.surplus == 0, "requests beyond the script: \(http.lines)", sourceLocation: sourceLocation)
-  }
+  func checkScript(sourceLocation: SourceLocation = #_sourceLocation) { http.check(sourceLocation: sourceLocation) }
 }
 
 /// The counts of a report that a table of cases compares.

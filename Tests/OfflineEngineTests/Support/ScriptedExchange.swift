@@ -1,6 +1,7 @@
 import LosslessJSON
 import SupabaseAPI
 import Synchronization
+import Testing
 
 /// A network that answers by a script and remembers what it was asked.
 final class ScriptedExchange: HTTPExchange {
@@ -18,6 +19,7 @@ final class ScriptedExchange: HTTPExchange {
   }
 
   private let state: Mutex<State>
+  private let first = Gate()
 
   init(_ steps: [Step]) { state = Mutex(State(steps: steps)) }
 
@@ -28,6 +30,15 @@ final class ScriptedExchange: HTTPExchange {
   var surplus: Int { state.withLock(\.surplus) }
   /// Answers that nobody asked for.
   var unused: Int { state.withLock(\.steps.count) }
+
+  /// Checks that the script was played to its end and not beyond.
+  func check(sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(unused == 0, "answers that nobody asked for", sourceLocation: sourceLocation)
+    #expect(surplus == 0, "requests beyond the script: \(lines)", sourceLocation: sourceLocation)
+  }
+
+  /// Returns once a request has come.
+  func requested() async { await first.opened() }
 
   func add(_ steps: [Step]) { state.withLock { $0.steps += steps } }
 
@@ -40,6 +51,7 @@ final class ScriptedExchange: HTTPExchange {
       }
       return state.steps.removeFirst()
     }
+    first.open()
     guard let step else { throw .cannotConnect(origin: "http://scripted", reason: "the script is at its end") }
     return try await step.answer(request)
   }
