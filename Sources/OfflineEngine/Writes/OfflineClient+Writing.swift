@@ -81,7 +81,7 @@ extension OfflineClient {
   // MARK: Through the queue
 
   /// A write in the queue.
-  private struct Recorded: Sendable {
+  struct Recorded: Sendable {
     var mutation: PendingMutation
     /// Whether nothing of its user waits ahead of it.
     var isHead: Bool
@@ -89,7 +89,7 @@ extension OfflineClient {
   }
 
   /// Saves a write with what this device saw of its row; `nil` when the data on this device was cleared meanwhile.
-  private func record(_ write: Write, _ description: TableDescription, _ clearings: Int) throws -> Recorded? {
+  func record(_ write: Write, _ description: TableDescription, _ clearings: Int) throws -> Recorded? {
     let engine = engine
     return try engine.transaction { transaction -> Recorded? in
       guard self.clearings == clearings else { return nil }
