@@ -1,4 +1,5 @@
 import Glibc
+import OfflineEngine
 
 /// SIGINT and SIGTERM as elements of an async sequence, so that the work in hand can be finished.
 public enum StopSignal {

@@ -1,5 +1,6 @@
 import Glibc
 import LosslessJSON
+import OfflineEngine
 import Synchronization
 
 /// The end of the control socket that a watcher listens on.
