@@ -48,7 +48,8 @@ let package = Package(
     .testTarget(
       name: "SupabaseAPITests", dependencies: ["SupabaseAPI"], exclude: ["Goldens", "Fixtures"], swiftSettings: strict),
     .testTarget(
-      name: "OfflineEngineTests", dependencies: ["OfflineEngine", "StandInServer"], swiftSettings: strict),
+      name: "OfflineEngineTests", dependencies: ["OfflineEngine", "StandInServer"], exclude: ["Goldens"],
+      swiftSettings: strict),
     .testTarget(
       name: "FileWorkspaceTests", dependencies: ["FileWorkspace", "StandInServer"], swiftSettings: strict),
     .testTarget(

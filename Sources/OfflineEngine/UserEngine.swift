@@ -182,7 +182,12 @@ public final class UserEngine: Sendable {
     updateStatus { if $0.network != .disabled { $0.network = network } }
   }
 
-  private func failure(_ error: SupabaseError, table: String) -> RequestFailure {
+  private func failure(_ answered: SupabaseError, table: String) -> RequestFailure {
+    // The database's own word on a column; the schema cache that may not know it yet speaks with PostgREST's.
+    var error = answered
+    if configuration.rejectsUnknownNames, case .schemaCache(let refusal) = answered, refusal.code == "42703" {
+      error = .refused(refusal)
+    }
     if error.isConnectivity {
       updateNetwork(.offline)
     } else if error.status != nil {

@@ -82,6 +82,7 @@ final class Notes: Sendable {
 enum Thrown: Equatable, CustomTestStringConvertible {
   case nothing
   case refused(Int, String)
+  case schemaCache(String)
   case unavailable(Int)
   case connectivity
   case networkDisabled
@@ -96,6 +97,7 @@ enum Thrown: Equatable, CustomTestStringConvertible {
       switch error {
       case is CancellationError: .cancelled
       case OfflineError.refused(let error): .refused(error.status, error.code)
+      case OfflineError.schemaCache(let error): .schemaCache(error.code)
       case OfflineError.unavailable(let status, _, _): .unavailable(status)
       case OfflineError.connectivity: .connectivity
       case OfflineError.networkDisabled: .networkDisabled
