@@ -43,6 +43,10 @@ let package = Package(
       name: "tidemark-bench", dependencies: ["SupabaseAPI", "SQLite", "LosslessJSON"], path: "Sources/Benchmarks",
       swiftSettings: strict),
 
+    .executableTarget(
+      name: "offline-tasks", dependencies: ["OfflineEngine", "SupabaseAPI"], path: "Examples/OfflineTasks",
+      swiftSettings: strict),
+
     .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON"], swiftSettings: strict),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),
     .testTarget(
@@ -55,6 +59,6 @@ let package = Package(
     .testTarget(
       name: "StandInServerTests", dependencies: ["StandInServer"], exclude: ["Conformance"], swiftSettings: strict),
     .testTarget(name: "DaemonTests", dependencies: ["Daemon"], swiftSettings: strict),
-    .testTarget(name: "EndToEndTests", dependencies: ["tidemark"], swiftSettings: strict),
+    .testTarget(name: "EndToEndTests", dependencies: ["tidemark", "offline-tasks"], swiftSettings: strict),
   ]
 )

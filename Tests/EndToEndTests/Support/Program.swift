@@ -66,6 +66,13 @@ final class Program: Sendable {
     try self.init(words: shell + [Tidemark.path] + arguments, input: input)
   }
 
+  /// Starts the example program that is built beside the program.
+  convenience init(example arguments: [String], password: String, input: String) throws {
+    let folder = URL(fileURLWithPath: Tidemark.path).deletingLastPathComponent().path
+    try self.init(
+      words: ["/usr/bin/env", "OFFLINE_TASKS_PASSWORD=\(password)", "\(folder)/offline-tasks"] + arguments, input: input)
+  }
+
   /// Starts a shell script in a folder.
   convenience init(shell script: String, in folder: String) throws {
     try self.init(words: ["/bin/sh", "-c", "cd \"$0\"\n" + script, folder], input: nil)
@@ -187,6 +194,16 @@ final class Program: Sendable {
     let said = state.withLock { $0.lines.joined(separator: "\n") + $0.errors }
     let number: Int? = found ?? nil
     return try #require(number, "no line with \(words) in:\n\(said)", sourceLocation: location)
+  }
+
+  /// What it has said so far, line by line.
+  var lines: [String] { state.withLock(\.lines) }
+
+  /// Waits until it has said so many lines, or ended.
+  func said(_ count: Int) async {
+    _ = await wait { state in
+      state.lines.count >= count || state.status != nil && state.openStreams == 0 ? true : nil
+    }
   }
 
   /// The first line of its output; empty before there is one.
