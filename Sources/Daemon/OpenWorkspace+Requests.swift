@@ -63,6 +63,15 @@ extension OpenWorkspace {
       report.events = [WorkspaceEvent(.note, "", "network access is \(isOn ? "on" : "off")")]
       record(report.events)
       return Answer(result: .null, report: report, wakesNetwork: true)
+    case "undo":
+      var before = WorkspaceReport()
+      if !isWatching { before = try await workspace.start() }
+      let undone = try await workspace.undo(isAddedToo: request.arguments["added"]?.boolValue ?? false)
+      before.add(undone.report)
+      record(before.events)
+      // A single run has no later in which a listing could show them.
+      if !isWatching { try await workspace.seeWrittenFiles() }
+      return Answer(result: UndoResult(undone).json, report: before)
     default:
       if let result = try await answerAccount(request) { return Answer(result: result, wakesNetwork: true) }
       guard let command = ChangeCommand(rawValue: request.command) else {

@@ -55,6 +55,7 @@ extension OpenWorkspace {
       record(report.events)
       files.add(report)
     }
+    await workspace.beginSync()
     take(try await workspace.start())
     take(isConfirmed ? try await workspace.confirm() : try await workspace.scan())
     var (replay, failure) = await exchange(isConfirmed: isConfirmed)

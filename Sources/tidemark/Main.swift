@@ -9,7 +9,7 @@ struct Main {
     InitCommand.self, WatchCommand.self, SyncCommand.self, StatusCommand.self, OfflineCommand.self, OnlineCommand.self,
     AddCommand.self, DoneCommand.self, ListCommand.self, PendingCommand.self, DiscardCommand.self,
     RejectedCommand.self, RetryCommand.self, DismissCommand.self, ConflictsCommand.self, ResolveCommand.self,
-    TrashCommand.self, RestoreCommand.self,
+    TrashCommand.self, RestoreCommand.self, UndoCommand.self,
     ConfirmCommand.self, LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, WhyCommand.self, LogCommand.self,
     DoctorCommand.self,
     ServeCommand.self, DemoCommand.self, VersionCommand.self, HelpCommand.self,

@@ -13,6 +13,7 @@ import LosslessJSON
 /// | `discard`, `retry`, `dismiss` | a target |
 /// | `resolve` | a target, and `mine`: whose version is kept |
 /// | `restore` | `name`: of the text in the trash; `path`: where it lay |
+/// | `undo` | `added`: whether files that came new go, too |
 /// | `login` | `session`: one that was just made; it never stands in a log |
 /// | `logout` | `everywhere`, and `abandon`: whether an anonymous account may be lost |
 /// | `verify` | none; asks the server whether the session lives |

@@ -44,6 +44,7 @@ public final class WatchRun: Sendable {
       defer { finish(watch) }
       // Watched first, looked at then: what changes in between is told again, and looking twice does no harm.
       await watching.wait(upTo: nil, clock: open.environment.clock)
+      await open.workspace.beginSync()
       book(try await open.workspace.start())
       book(try await open.workspace.scan())
       ready()
@@ -121,6 +122,7 @@ public final class WatchRun: Sendable {
     var lastFailure: String?
     while !watchIsOver {
       let (report, failure) = await open.exchange(isConfirmed: false)
+      await open.workspace.beginSync()
       do {
         book(try await open.workspace.writeRows())
       } catch {

@@ -5,8 +5,10 @@ import SQLite
 /// The durable memory of write-backs, in the same file as bases and queue.
 struct MirrorJournal: WriteBackJournal {
   let client: UserEngine
-  /// The table of each collection, by folder.
-  let tables: [String: String]
+  /// The collections, by folder.
+  let collections: [String: Collection]
+  /// The sync that what is written belongs to.
+  let sync: CurrentSync
 
   func record(_ intents: [WriteBackIntent]) throws {
     try client.transaction { transaction in
@@ -35,8 +37,10 @@ struct MirrorJournal: WriteBackJournal {
     let mirror = Mirror(transaction)
     switch (settled.outcome, WriteContext(text: settled.intent.context)) {
     case (.written(let file), .row(let collection, let base)):
+      let known = try mirror.entry(collection, key: base.key)
+      try noteSynced(settled, file.hash, from: known?.base.values, to: base, collection, transaction)
       var entry =
-        try mirror.entry(collection, key: base.key)
+        known
         ?? MirrorEntry(collection: collection, base: base, path: settled.intent.path, lastPath: settled.intent.path)
       if entry.base.values != base.values { try mirror.keepEarlier(entry, at: client.now) }
       entry.base = base
@@ -48,7 +52,7 @@ struct MirrorJournal: WriteBackJournal {
       entry.isHeld = false
       entry.keyDueAt = nil
       try mirror.save(entry)
-      if let table = tables[collection] {
+      if let table = collections[collection]?.table {
         let row = try transaction.row(table, base.key)
         // The row may have moved on while its file was written; then the change is still to be looked at.
         let isCurrent = row.values.map { values in
@@ -59,12 +63,53 @@ struct MirrorJournal: WriteBackJournal {
     case (.written(let file), .side(let path)):
       try SideFiles(transaction).setDurable(path, file.status)
     case (.removed, .goneRow(let collection, let key)):
+      try noteRemoved(settled, collection, key, transaction)
       if let entry = try mirror.entry(collection, key: key) { try mirror.remove(entry) }
-      if let table = tables[collection] { try transaction.clearChange(table, key.text) }
+      if let table = collections[collection]?.table { try transaction.clearChange(table, key.text) }
     case (.removed, .settledSide(let path)):
       try SideFiles(transaction).remove(path)
     default: break
     }
+  }
+
+  /// Keeps what lay at a path before a sync wrote there, if that changed anything that a person could change back.
+  private func noteSynced(
+    _ settled: SettledIntent, _ written: ContentHash, from before: JSONObject?, to base: FileBase,
+    _ folder: String, _ transaction: EngineTransaction
+  ) throws {
+    let record = SyncRecord(transaction)
+    var file = SyncedFile(
+      round: 0, path: settled.intent.path, collection: folder, keyText: base.key.text, former: nil, formerValues: [:],
+      written: written)
+    if settled.intent.kind == .replace {
+      let columns = collections[folder]?.settings.editableColumns ?? []
+      for column in columns {
+        guard let value = before?[column.name], value != (base.values[column.name] ?? .null) else { continue }
+        file.formerValues[column.name] = value
+      }
+      if file.formerValues.isEmpty {
+        if let old = settled.intent.old?.hash {
+          try record.follow(settled.intent.path, from: old, to: written)
+        }
+        return
+      }
+      guard let former = settled.former else { return }
+      file.former = former
+    }
+    guard let round = try sync.number(record.newNumber) else { return }
+    file.round = round
+    try record.note(file)
+  }
+
+  private func noteRemoved(
+    _ settled: SettledIntent, _ folder: String, _ key: RowKey, _ transaction: EngineTransaction
+  ) throws {
+    let record = SyncRecord(transaction)
+    guard let former = settled.former, let round = try sync.number(record.newNumber) else { return }
+    try record.note(
+      SyncedFile(
+        round: round, path: settled.intent.path, collection: folder, keyText: key.text, former: former,
+        formerValues: [:], written: nil))
   }
 
   func pendingIntents() throws -> [WriteBackIntent] {

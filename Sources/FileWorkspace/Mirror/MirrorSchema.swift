@@ -99,5 +99,30 @@ extension Migration {
       -- A file that was moved before its key stood in it is known again by its number.
       CREATE INDEX mirror_of_file ON mirror (collection, inode);
       """),
+    Migration(
+      "what syncs changed",
+      """
+      -- The last syncs that changed a person's files, for 'undo'.
+      CREATE TABLE sync_round (
+        number INTEGER PRIMARY KEY,
+        at INTEGER NOT NULL,
+        is_undone INTEGER NOT NULL DEFAULT 0,
+        -- How much its former texts have; known once a later one has begun.
+        bytes INTEGER
+      );
+
+      -- What lay at a path before the sync (nothing: it came new) and what the sync wrote (nothing: it was removed).
+      -- The values are those of the columns that changed, as they were.
+      CREATE TABLE sync_round_file (
+        round INTEGER NOT NULL,
+        path TEXT NOT NULL,
+        collection TEXT NOT NULL,
+        key TEXT NOT NULL,
+        former BLOB,
+        former_values TEXT NOT NULL,
+        written TEXT,
+        PRIMARY KEY (round, path)
+      ) WITHOUT ROWID;
+      """),
   ]
 }

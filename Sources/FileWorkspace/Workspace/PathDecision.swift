@@ -10,6 +10,8 @@ struct DecisionParts: Sendable {
   var newFileKeys: [PathKey: RowKey]
   /// The paths with problems.
   var troubled: Set<PathKey>
+  /// Texts that were put in place with the newest known, by path.
+  var deliberateTexts: [PathKey: ContentHash] = [:]
   /// Whether an editor has the file open, by its marker beside it: the marker's name.
   var editorMarker: @Sendable (_ path: String) -> String?
 }
@@ -135,7 +137,8 @@ struct PathDecision {
     isWaiting = false
     if case .row(let row) = reading.file {
       fileKey = row.key
-      if let known = entry, !row.values.isEmpty {
+      let isDeliberate = workspace.deliberateTexts[PathKey(reading.path)].map { $0 == reading.content?.hash } ?? false
+      if let known = entry, !row.values.isEmpty, !isDeliberate {
         let chosen = baseOfSave(
           row.values, current: known.base, earlier: try mirror.earlierBases(known, at: workspace.now))
         if chosen != known.base {

@@ -77,7 +77,7 @@ extension Workspace {
     guard let column = collection.settings.doneColumn else {
       throw WorkspaceRequestError.noCollection("the rows of '\(collection.folder)' have no column that says 'done'")
     }
-    let row = try rowFile(content, at: path, collection)
+    let row = try rowFile(content.bytes, at: path, collection)
     let word = isDone ? "done" : "open"
     guard row.values[column] != .bool(isDone) else {
       return WorkspaceChange(path: path, message: "\(path) was \(word) already")

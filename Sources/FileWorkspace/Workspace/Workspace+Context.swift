@@ -15,7 +15,7 @@ extension Workspace {
     let files = files
     return DecisionParts(
       files: files, makeID: environment.makeID, now: now, newFileKeys: newFileKeys,
-      troubled: Set(try Problems(transaction).paths().map(PathKey.init)),
+      troubled: Set(try Problems(transaction).paths().map(PathKey.init)), deliberateTexts: deliberateTexts,
       editorMarker: { EditorMarker.name(for: $0, in: files) })
   }
 

@@ -48,7 +48,8 @@ extension Workspace {
       change.report.filesRemoved += 1
       change.message += "; '\(path)' is in the trash"
     }
-    change.report.add(try writeRows())
+    // That the file shows the server's row again is what was asked for, and no sync's doing.
+    change.report.add(try currentSync.suspended(writeRows))
     return change
   }
 

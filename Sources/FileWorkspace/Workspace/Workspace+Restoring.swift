@@ -17,9 +17,18 @@ extension Workspace {
         path: entry.path, reason: "it came from no collection of tidemark.json; copy it by hand to where it belongs")
     }
     guard let content = try content(entry.path) else { throw WorkspaceRequestError.noSuchRow(entry.path) }
-    let row = try rowFile(content, at: entry.path, collection)
+    return try bringBack(content.bytes, named: entry.path, origin, collection)
+  }
+
+  /// Brings a text back to the path that it had, or into its row's file.
+  ///
+  /// - Parameter name: The text, for messages.
+  func bringBack(
+    _ bytes: [UInt8], named name: String, _ origin: String, _ collection: Collection
+  ) throws -> WorkspaceChange {
+    let row = try rowFile(bytes, at: name, collection)
     guard let document = row.document, !row.values.isEmpty else {
-      throw WorkspaceRequestError.unreadable(path: entry.path, reason: "it holds no values of a row")
+      throw WorkspaceRequestError.unreadable(path: name, reason: "it holds no values of a row")
     }
     var change = WorkspaceChange(path: origin, message: "")
     if try files.status(origin) != nil { change.report.add(try look(at: [origin])) }
@@ -84,8 +93,7 @@ extension Workspace {
       return
     }
     try keep([TrashItem(origin: path, bytes: current.bytes, reason: "replaced by a text from the trash")])
-    try put(bytes, at: path, over: .content(current.hash))
-    try take(path, &change.report)
+    try putDeliberately(bytes, at: path, over: .content(current.hash), &change.report)
     change.message = "\(path) has the text from the trash; what it said before is in the trash"
   }
 

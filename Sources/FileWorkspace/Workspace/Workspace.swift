@@ -43,6 +43,7 @@ public actor Workspace {
   let replaced: ReplacedFiles
   let trash: Trash
   let scanner: Scanner
+  let currentSync = CurrentSync()
 
   /// By what each collection's folder is known again within this run.
   var folderIdentities: [String: FolderIdentity] = [:]
@@ -62,6 +63,8 @@ public actor Workspace {
   var hasUnsettled = false
   /// Files whose rewriting waits for an editor, with the marker that says so.
   var waitingForEditor: [PathKey: String] = [:]
+  /// Texts put in place by a command that has seen the newest: none is taken for an old buffer's.
+  var deliberateTexts: [PathKey: ContentHash] = [:]
   /// The rows for which files are being made, by path.
   var newFileKeys: [PathKey: RowKey] = [:]
   /// The git repository that the workspace lies in, once one was found.
@@ -95,7 +98,7 @@ public actor Workspace {
     let milliseconds: @Sendable () -> Int64 = { clock.now().nanoseconds / 1_000_000 }
     journal = MirrorJournal(
       client: parts.client,
-      tables: Dictionary(uniqueKeysWithValues: parts.settings.collections.map { ($0.folder, $0.table) }))
+      collections: Dictionary(uniqueKeysWithValues: collections.map { ($0.folder, $0) }), sync: currentSync)
     writeBack = WriteBack(files: parts.files, journal: journal, now: milliseconds)
     replaced = ReplacedFiles(files: parts.files, journal: journal, now: milliseconds)
     trash = Trash(files: parts.files, now: milliseconds)
@@ -134,6 +137,11 @@ public actor Workspace {
     }
     return report
   }
+
+  /// Lets a new sync begin: what is written from now on is undone together.
+  ///
+  /// To be called before `start` where a sync follows, and before the rows of each pull are written.
+  public func beginSync() { currentSync.begin() }
 
   /// Looks at every file of every collection.
   ///

@@ -47,7 +47,7 @@ extension Workspace {
     let context = WriteContext.goneRow(collection: collection.folder, key: key).text
     let item = WriteBackItem(
       path: path, expected: .content(content.hash), change: .trash(reason: reason), context: context)
-    try check(writeBack.apply([item]).first, path: path)
+    try check(currentSync.suspended { writeBack.apply([item]) }.first, path: path)
     takenNames[collection.folder]?.remove(WorkspacePath.name(of: path))
   }
 
@@ -72,13 +72,25 @@ extension Workspace {
     }
   }
 
-  /// The file at a path as a row.
-  func rowFile(_ content: FileContent, at path: String, _ collection: Collection) throws -> RowFile {
+  /// The text of a file as a row.
+  func rowFile(_ bytes: [UInt8], at path: String, _ collection: Collection) throws -> RowFile {
     do throws(RowFileProblem) {
-      return try RowFile.read(content.bytes, collection.settings)
+      return try RowFile.read(bytes, collection.settings)
     } catch {
       throw WorkspaceRequestError.unreadable(path: path, reason: "\(error)")
     }
+  }
+
+  /// Writes a whole text that a person asked for by command, in the knowledge of what lies there now.
+  ///
+  /// It is an edit of all in which it differs from the newest, whatever older text it is like.
+  func putDeliberately(
+    _ bytes: [UInt8], at path: String, over expected: ExpectedFile, _ report: inout WorkspaceReport
+  ) throws {
+    try put(bytes, at: path, over: expected)
+    deliberateTexts[PathKey(path)] = ContentHash(of: bytes)
+    defer { deliberateTexts[PathKey(path)] = nil }
+    try take(path, &report)
   }
 
   /// Takes a file that was just written, and writes what follows from it.

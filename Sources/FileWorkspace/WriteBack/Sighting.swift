@@ -18,6 +18,9 @@ enum Sighting: Sendable {
     }
   }
 
+  /// The text of a file that could be read.
+  var bytes: [UInt8]? { if case .file(let content) = self { content.bytes } else { nil } }
+
   var isAbsent: Bool { if case .absent = self { true } else { false } }
 
   func says(_ hash: ContentHash?) -> Bool {

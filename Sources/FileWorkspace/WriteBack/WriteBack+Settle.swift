@@ -37,10 +37,13 @@ extension WriteBack {
       return SettledIntent(intent: intent, outcome: outcome, replaced: try keepAll(intent, temporary, .absent))
     case .written:
       return SettledIntent(
-        intent: intent, outcome: try writtenBefore(intent, path), replaced: try keepAll(intent, temporary, replaced))
+        intent: intent, outcome: try writtenBefore(intent, path), replaced: try keepAll(intent, temporary, replaced),
+        former: [temporary, replaced].first { $0.says(intent.old?.hash) }?.bytes)
     case .removed:
       let entry = TrashEntry(path: "", origin: intent.path, reason: intent.reason, at: 0, bytes: 0)
-      return SettledIntent(intent: intent, outcome: .removed(entry), replaced: try keepAll(intent, .absent, replaced))
+      return SettledIntent(
+        intent: intent, outcome: .removed(entry), replaced: try keepAll(intent, .absent, replaced),
+        former: replaced.bytes)
     case .undone:
       return SettledIntent(
         intent: intent, outcome: .failed(.interrupted(path: intent.path)),

@@ -71,7 +71,7 @@ extension WriteBack {
     let out = try files.look(intent.temporary, bytesMax: bytesMax)
     guard out.says(intent.old?.hash) else { return try putBack(intent, newer: out) }
     let kept = try keep(intent.temporary, out, intent)
-    return SettledIntent(intent: intent, outcome: try written(step), replaced: [kept])
+    return SettledIntent(intent: intent, outcome: try written(step), replaced: [kept], former: out.bytes)
   }
 
   /// Puts a newer save, which our swap took out, back to its path, and proves it.
@@ -156,7 +156,7 @@ extension WriteBack {
     if intent.kind == .remove {
       // The trash gets its copy with all the other removals.
       let entry = TrashEntry(path: "", origin: intent.path, reason: intent.reason, at: 0, bytes: 0)
-      return SettledIntent(intent: intent, outcome: .removed(entry), replaced: [kept])
+      return SettledIntent(intent: intent, outcome: .removed(entry), replaced: [kept], former: out.bytes)
     }
     do {
       try files.moveNoReplace(intent.temporary, intent.path)
@@ -169,7 +169,7 @@ extension WriteBack {
       try files.moveNoReplace(intent.replaced, intent.path)
       return SettledIntent(intent: intent, outcome: .failed(.files(error)))
     }
-    return SettledIntent(intent: intent, outcome: try written(step), replaced: [kept])
+    return SettledIntent(intent: intent, outcome: try written(step), replaced: [kept], former: out.bytes)
   }
 
   /// Brings a file that should not have been moved aside back to its path, unless a newer save lies there already.

@@ -94,12 +94,17 @@ public struct SettledIntent: Sendable, Hashable {
   public var outcome: WriteBackOutcome
   /// Files that left the path and are now kept aside.
   public var replaced: [ReplacedFile]
+  /// The text that left the path, where it is known.
+  public var former: [UInt8]?
 
   /// Makes a settled intent.
-  public init(intent: WriteBackIntent, outcome: WriteBackOutcome, replaced: [ReplacedFile] = []) {
+  public init(
+    intent: WriteBackIntent, outcome: WriteBackOutcome, replaced: [ReplacedFile] = [], former: [UInt8]? = nil
+  ) {
     self.intent = intent
     self.outcome = outcome
     self.replaced = replaced
+    self.former = former
   }
 }
 
@@ -110,7 +115,8 @@ public protocol WriteBackJournal: Sendable {
   /// Stores intents before anything is swapped.
   func record(_ intents: [WriteBackIntent]) throws
 
-  /// In one transaction: advances the bases of what was written or removed, stores the replaced files, drops the intents.
+  /// In one transaction: advances the bases of what was written or removed, keeps what lay there before for an undo,
+  /// stores the replaced files, drops the intents.
   func complete(_ settled: [SettledIntent]) throws
 
   /// The intents that were recorded and never completed.

@@ -69,7 +69,7 @@ final class RandomRun {
         person.replica.network.isConnected.toggle()
         tell(person, person.replica.network.isConnected ? "on-line" : "off-line")
       case 8: disturb()
-      default: break
+      default: try await undo(person)
       }
       if Int.random(in: 0..<3, using: &random) == 0 { try await sync(person) }
     }
@@ -84,6 +84,17 @@ final class RandomRun {
       method: random.pick([nil, "POST", "PATCH", "DELETE"]), path: "/rest/")
     world.server.faults.append(fault)
     story.append("fault \(fault)")
+  }
+
+  private func undo(_ person: PersonAtWork) async throws {
+    let isAddedToo = Int.random(in: 0..<4, using: &random) == 0
+    guard person.replica.hasLooked else { return }
+    let undone = try await person.replica.workspace.undo(isAddedToo: isAddedToo)
+    // A row that comes back is a new one; two people may bring one back.
+    for file in undone.files where file.fate == .restored {
+      words.copy(person.replica.text(WorkspacePath.name(of: file.path)) ?? "")
+    }
+    tell(person, "undoes: \(undone.files.map { "\($0.fate) \($0.path) \($0.detail)" })")
   }
 
   private func sync(_ person: PersonAtWork) async throws {
@@ -163,7 +174,9 @@ final class RandomRun {
         let needsWord = try await person.replica.workspace.summary().held > 0
         let result = try await person.replica.sync(isConfirmed: needsWord)
         tell(person, "settles: \(result.files.events.map { "\($0.kind) \($0.path) \($0.detail)" })")
-        if !result.isQuiet || result.failure != nil || needsWord { isQuiet = false }
+        // What the other removed in large numbers needs a word here, too.
+        let needsAnother = try await person.replica.workspace.summary().held > 0
+        if !result.isQuiet || result.failure != nil || needsWord || needsAnother { isQuiet = false }
       }
       if isQuiet { return }
       if round == 7 { complaints.append("no end of work") }

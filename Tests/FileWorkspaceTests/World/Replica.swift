@@ -115,6 +115,7 @@ final class Replica {
   @discardableResult
   func sync(isConfirmed: Bool = false) async throws -> SyncResult {
     var result = SyncResult()
+    await workspace.beginSync()
     result.files = try await workspace.start()
     result.files.add(isConfirmed ? try await workspace.confirm() : try await workspace.scan())
     hasLooked = true
@@ -144,6 +145,7 @@ final class Replica {
     var result = SyncResult()
     for name in names { result.files.add(try await workspace.look(at: ["tasks/\(name)"])) }
     (result.replay, result.failure) = await exchange()
+    await workspace.beginSync()
     result.files.add(try await workspace.writeRows())
     result.files.add(try await workspace.tick())
     return result
