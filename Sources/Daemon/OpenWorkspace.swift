@@ -11,6 +11,8 @@ public final class OpenWorkspace: Sendable {
   public let settings: WorkspaceSettings
   /// Its engine.
   public let client: UserEngine
+  /// The session of the workspace's user.
+  let sessions: SessionKeeper
   /// Its files and mirror.
   public let workspace: Workspace
   let files: LiveFileSystem
@@ -42,7 +44,8 @@ public final class OpenWorkspace: Sendable {
     let store = try EngineStore(
       path: folder.databasePath, clock: environment.clock, callerMigrations: Workspace.migrations)
     let identity = try WorkspaceIdentity(store, folder, settings)
-    client = try Self.client(store, identity.user, folder.session, settings, environment)
+    sessions = try Self.sessions(of: identity.user, folder.session, settings, environment)
+    client = try Self.client(store, identity.user, sessions, settings, environment)
     files = try LiveFileSystem(root: folder.path)
     SchemaFiles.refresh(settings, in: files)
     workspace = Workspace(
@@ -52,19 +55,24 @@ public final class OpenWorkspace: Sendable {
     if identity.isNetworkDisabled { client.disableNetwork() }
   }
 
+  static func sessions(
+    of user: String, _ storage: any SessionStorage, _ settings: WorkspaceSettings, _ environment: EngineEnvironment
+  ) throws -> SessionKeeper {
+    SessionKeeper(
+      user: user, auth: AuthClient(project: try settings.server.project, http: environment.http), storage: storage,
+      clock: environment.clock)
+  }
+
   static func client(
-    _ store: EngineStore, _ user: String, _ session: any SessionStorage, _ settings: WorkspaceSettings,
+    _ store: EngineStore, _ user: String, _ tokens: any TokenSource, _ settings: WorkspaceSettings,
     _ environment: EngineEnvironment
   ) throws -> UserEngine {
-    let project = try Project(url: settings.server.url, key: Secret(settings.server.key))
-    let sessions = SessionKeeper(
-      user: user, auth: AuthClient(project: project, http: environment.http), storage: session,
-      clock: environment.clock)
-    return UserEngine(
+    UserEngine(
       store: store, user: user,
       configuration: EngineConfiguration(
-        project: project, tables: Workspace.tables(settings), resolver: ConflictResolvers.holdDisagreements),
-      sessions: sessions, environment: environment)
+        project: try settings.server.project, tables: Workspace.tables(settings),
+        resolver: ConflictResolvers.holdDisagreements),
+      sessions: tokens, environment: environment)
   }
 
   // MARK: The network switch
@@ -121,4 +129,9 @@ struct WorkspaceIdentity {
     self.user = user
     isNetworkDisabled = notes.network == NetworkStatus.disabled.rawValue
   }
+}
+
+extension ServerSettings {
+  /// The project that requests go to.
+  var project: Project { get throws { try Project(url: url, key: Secret(key)) } }
 }

@@ -57,7 +57,7 @@ public struct WorkspaceSetup: Sendable {
     let folder = WorkspaceFolder(path: path)
     guard !folder.isWorkspace else { throw DaemonError.alreadyWorkspace(folder: path) }
     let (settings, isNew) = try chosenSettings(folder)
-    let project = try Project(url: settings.server.url, key: Secret(settings.server.key))
+    let project = try settings.server.project
     let session = try await session(AuthClient(project: project, http: environment.http))
     let warnings = settingsWarnings(settings) + (await tableWarnings(settings, project, session))
     let written = try layDown(folder, settings, isNew: isNew, session)

@@ -70,7 +70,7 @@ extension OpenWorkspace {
   /// - Throws: `DaemonError.signIn` for another user's.
   func take(_ session: Session) async throws {
     try LoginRules.check(session.user, is: try account())
-    try await client.sessions.replace(with: session)
+    try await sessions.replace(with: session)
     try client.transaction { transaction in
       try transaction.setNote(Note.account, WorkspaceAccount.note(session.user))
       try transaction.setNote(Note.sessionEnded, nil)
@@ -85,7 +85,7 @@ extension OpenWorkspace {
       throw DaemonError.signIn(reason: LoginRules.abandonAnonymous)
     }
     let mayAsk = client.syncStatus.network != .disabled
-    let outcome = try await client.sessions.signOut(everywhere ? .global : .local, mayAsk: mayAsk)
+    let outcome = try await sessions.signOut(everywhere ? .global : .local, mayAsk: mayAsk)
     if outcome != .nobody { record([WorkspaceEvent(.note, "", "signed out")]) }
     return SignOutResult(outcome)
   }
@@ -93,7 +93,7 @@ extension OpenWorkspace {
   /// Asks the server whether the session lives.
   private func sessionState() async -> SessionState {
     do throws(SessionFailure) {
-      try await client.sessions.verify()
+      try await sessions.verify()
       return .alive
     } catch {
       let failure = SyncFailure.session(error)

@@ -13,7 +13,7 @@ extension Doctor {
     }
     let project: Project
     do {
-      project = try Project(url: settings.server.url, key: Secret(settings.server.key))
+      project = try settings.server.project
     } catch {
       return [DoctorCheck("server", .failure, "\(error)")]
     }

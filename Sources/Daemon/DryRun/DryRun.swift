@@ -25,8 +25,9 @@ public struct DryRun: Sendable {
     let identity = try WorkspaceIdentity(store, folder, settings)
     var environment = live
     environment.http = ReadingExchange(http: live.http)
-    let client = try OpenWorkspace.client(
-      store, identity.user, ReadingSession(file: folder.session), settings, environment)
+    let sessions = try OpenWorkspace.sessions(
+      of: identity.user, ReadingSession(file: folder.session), settings, environment)
+    let client = try OpenWorkspace.client(store, identity.user, sessions, settings, environment)
     if identity.isNetworkDisabled { client.disableNetwork() }
     let files = ScratchFileSystem(over: try LiveFileSystem(root: folder.path))
     let workspace = Workspace(

@@ -157,10 +157,11 @@ public struct ConflictEntry: Sendable, Hashable {
 }
 
 extension MutationOperation {
-  /// The operation as people and scripts read it: `insert`, `update` or `delete`.
+  /// The operation as people and scripts read it: `insert`, `upsert`, `update` or `delete`.
   public var word: String {
     switch self {
     case .insert: "insert"
+    case .upsert: "upsert"
     case .update: "update"
     case .delete: "delete"
     }

@@ -244,7 +244,7 @@ extension PathDecision {
 
   private mutating func retry(_ refused: RejectedMutation, _ columns: JSONObject, _ key: RowKey) throws {
     switch refused.write.operation {
-    case .insert:
+    case .insert, .upsert:
       let values = refused.write.values.overlaid(with: columns)
       try transaction.retryRejectedMutation(refused.id, values: values)
     case .delete:

@@ -74,7 +74,7 @@ extension Workspace {
       } else {
         try client.transaction { try $0.retryRejectedUpdate(entry.mutation) }
       }
-    case .insert: try client.transaction { _ = try $0.retryRejectedMutation(id) }
+    case .insert, .upsert: try client.transaction { _ = try $0.retryRejectedMutation(id) }
     case .delete:
       if let path = entry.path { try removeFile(path, of: write.key, collection, reason: "its delete is tried again") }
       try client.transaction { _ = try $0.retryRejectedMutation(id) }
