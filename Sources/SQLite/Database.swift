@@ -90,6 +90,9 @@ public final class Database {
   /// Rows changed by the last INSERT, UPDATE or DELETE.
   public var changes: Int { Int(sqlite3_changes64(handle)) }
 
+  /// Rows changed since the connection was opened, by triggers too.
+  public var totalChanges: Int64 { sqlite3_total_changes64(handle) }
+
   /// The rowid of the last INSERT.
   public var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
 

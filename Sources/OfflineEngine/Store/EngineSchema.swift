@@ -124,14 +124,32 @@ extension Migration {
         is_stale INTEGER NOT NULL DEFAULT 0,
         UNIQUE (user_id, schema_name, table_name, query)
       );
+      -- Places lie between their neighbours', so that a row comes or goes without moving the others.
       CREATE TABLE cached_query_row (
         query_id INTEGER NOT NULL REFERENCES cached_query (id) ON DELETE CASCADE,
-        position INTEGER NOT NULL,
+        position REAL NOT NULL,
         key TEXT,
         body TEXT NOT NULL,
         PRIMARY KEY (query_id, position)
       ) WITHOUT ROWID;
       CREATE INDEX cached_query_row_of_key ON cached_query_row (key, query_id);
+
+      -- How often what is shown of a table may have changed, for those who follow it.
+      CREATE TABLE table_change (
+        user_id TEXT NOT NULL,
+        table_name TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        PRIMARY KEY (user_id, table_name)
+      ) WITHOUT ROWID;
+      CREATE TRIGGER mutation_changes_table_by_coming AFTER INSERT ON mutation BEGIN
+        INSERT INTO table_change VALUES (NEW.user_id, NEW.table_name, 1) ON CONFLICT DO UPDATE SET number = number + 1;
+      END;
+      CREATE TRIGGER mutation_changes_table_by_going AFTER DELETE ON mutation BEGIN
+        INSERT INTO table_change VALUES (OLD.user_id, OLD.table_name, 1) ON CONFLICT DO UPDATE SET number = number + 1;
+      END;
+      CREATE TRIGGER mutation_changes_table AFTER UPDATE OF list, user_id, body, request ON mutation BEGIN
+        INSERT INTO table_change VALUES (NEW.user_id, NEW.table_name, 1) ON CONFLICT DO UPDATE SET number = number + 1;
+      END;
       """),
   ]
 }
