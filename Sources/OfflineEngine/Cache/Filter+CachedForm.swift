@@ -8,6 +8,9 @@ extension Filter {
     case .column(let name, let comparison):
       let parts = comparison.jsonParts
       return .array([.string(name), .string(parts.word), parts.operand])
+    case .path(let path, let comparison):
+      let parts = comparison.jsonParts
+      return .array([.string(path), .string(parts.word), parts.operand, "path"])
     case .group(let junction, let filters, let isNegated):
       return .array([
         .string(""), .string((isNegated ? "not." : "") + junction.rawValue), .array(filters.map(\.cachedForm)),
@@ -19,7 +22,7 @@ extension Filter {
   ///
   /// `nil` when a part of it is not understood, so that nothing else than what was meant is asked for.
   init?(cachedForm json: JSONValue) {
-    guard let parts = json.arrayValue, parts.count == 3, let name = parts[0].stringValue,
+    guard let parts = json.arrayValue, (3...4).contains(parts.count), let name = parts[0].stringValue,
       let word = parts[1].stringValue
     else { return nil }
     if name.isEmpty {
@@ -33,7 +36,7 @@ extension Filter {
       return
     }
     guard let comparison = Comparison(word: word, operand: parts[2]) else { return nil }
-    self = .column(name, comparison)
+    self = parts.count == 4 ? .path(name, comparison) : .column(name, comparison)
   }
 }
 
@@ -41,7 +44,8 @@ extension Filter {
   /// Whether the condition looks at one of the columns, or at something inside of one.
   func isAboutColumn(anyOf columns: [String]) -> Bool {
     switch self {
-    case .column(let name, _): columns.contains { name == $0 || name.hasPrefix("\($0)->") }
+    case .column(let name, _): columns.contains(name)
+    case .path(let path, _): columns.contains { path.hasPrefix("\($0)->") }
     case .group(_, let filters, _): filters.contains { $0.isAboutColumn(anyOf: columns) }
     }
   }

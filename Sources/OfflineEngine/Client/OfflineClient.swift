@@ -39,7 +39,8 @@ public final class OfflineClient: Sendable {
     self.configuration = configuration
     self.environment = environment
     do {
-      store = try EngineStore(path: configuration.databasePath, clock: environment.clock)
+      store = try EngineStore(
+        path: configuration.databasePath, clock: environment.clock, schema: configuration.schema)
     } catch {
       throw OfflineError(storing: error)
     }

@@ -12,7 +12,11 @@ struct PassedWrites {
   mutating func add(_ write: Write) {
     guard write.operation == .update || write.operation == .delete else { return }
     count += 1
-    if write.isPinned { ofKey[write.key.text, default: []].append((count, write)) } else { others.append((count, write)) }
+    if write.isPinned {
+      ofKey[write.key.text, default: []].append((count, write))
+    } else {
+      others.append((count, write))
+    }
   }
 
   /// A row after them; `nil` when one deletes it.

@@ -9,8 +9,12 @@ public final class EngineStore: Sendable {
   private let lock = Mutex(())
   private nonisolated(unsafe) let database: Database
   let clock: any EngineClock
-  /// Rings after each transaction.
+  /// The schema of tables that name none.
+  let schema: String
+  /// Rings after each transaction that has written.
   let changes = ChangeSignal()
+  /// What reads on their way may not know of.
+  let accepted = AcceptedWrites()
   private let beforeCommit: (@Sendable () throws -> Void)?
 
   /// Opens the file at `path`, bringing its schema up to date.
@@ -18,28 +22,30 @@ public final class EngineStore: Sendable {
   /// - Parameters:
   ///   - path: The SQLite file; `:memory:` for a store that ends with the process.
   ///   - clock: The source of the times that entries carry.
+  ///   - schema: The schema of tables that name none.
   ///   - callerMigrations: The steps of a caller who keeps tables of its own in the same file, under the part `caller`.
   ///   - beforeCommit: Called before each commit; what it throws takes the transaction back. A simulated process dies so.
   public convenience init(
-    path: String, clock: any EngineClock, callerMigrations: [Migration] = [],
+    path: String, clock: any EngineClock, schema: String = "public", callerMigrations: [Migration] = [],
     beforeCommit: (@Sendable () throws -> Void)? = nil
   ) throws {
-    try self.init(Database(path: path), clock, callerMigrations, beforeCommit)
+    try self.init(Database(path: path), clock, schema, callerMigrations, beforeCommit)
   }
 
   /// A copy in memory of the state at `path`: what is done to it ends with the process.
   public convenience init(copyOf path: String, clock: any EngineClock, callerMigrations: [Migration] = []) throws {
-    try self.init(Database.copyInMemory(of: path), clock, callerMigrations, nil)
+    try self.init(Database.copyInMemory(of: path), clock, "public", callerMigrations, nil)
   }
 
   private init(
-    _ opened: sending Database, _ clock: any EngineClock, _ callerMigrations: [Migration],
+    _ opened: sending Database, _ clock: any EngineClock, _ schema: String, _ callerMigrations: [Migration],
     _ beforeCommit: (@Sendable () throws -> Void)?
   ) throws {
     try opened.migrate(Migration.engine, part: "engine")
     try opened.migrate(callerMigrations, part: "caller")
     database = opened
     self.clock = clock
+    self.schema = schema
     self.beforeCommit = beforeCommit
   }
 
@@ -47,22 +53,27 @@ public final class EngineStore: Sendable {
   ///
   /// The transaction hook of the design: a caller may write to its own tables in the same transaction.
   public func transaction<T: Sendable>(user: String, _ body: (EngineTransaction) throws -> T) throws -> T {
-    let result = try lock.withLock { _ in
-      let transaction = EngineTransaction(database: database, user: user, clock: clock)
-      return try database.transaction {
+    let (result, hasWritten) = try lock.withLock { _ in
+      let news = TransactionNews()
+      let before = database.totalChanges
+      let transaction = EngineTransaction(database: database, user: user, schema: schema, clock: clock, news: news)
+      let result = try database.transaction {
         let result = try body(transaction)
         try beforeCommit?()
         return result
       }
+      for item in news.items { accepted.note(item.kind, user: user, schema: item.schema, table: item.table) }
+      return (result, database.totalChanges != before)
     }
-    changes.ring()
+    if hasWritten { changes.ring() }
     return result
   }
 
   /// Runs `body` without a transaction, for reads of one statement each.
   public func read<T: Sendable>(user: String, _ body: (EngineTransaction) throws -> T) throws -> T {
     try lock.withLock { _ in
-      try body(EngineTransaction(database: database, user: user, clock: clock))
+      try body(
+        EngineTransaction(database: database, user: user, schema: schema, clock: clock, news: TransactionNews()))
     }
   }
 }
@@ -77,7 +88,11 @@ public struct EngineTransaction {
   public let database: Database
   /// The user whose rows and writes are seen and changed.
   public let user: String
+  /// The schema of tables that name none.
+  let schema: String
   let clock: any EngineClock
+  /// What is said once the transaction is committed.
+  let news: TransactionNews
 
   /// The time by the state's clock.
   public var now: WallTime { clock.now() }
@@ -101,5 +116,6 @@ public struct EngineTransaction {
     for table in ["mutation", "mutation_count", "cached_row", "made_row", "row_change", "pull_state", "cached_query"] {
       try database.execute("DELETE FROM \(table)")
     }
+    try database.execute("UPDATE table_change SET number = number + 1")
   }
 }

@@ -6,7 +6,7 @@ import Testing
 
 /// Overlay and patches against a model of the server: what is shown is what the server would show after the writes.
 @Suite struct ListPropertyTests {
-  private static let seeds = 0..<40
+  private static let seeds = 0..<8
 
   /// A store with the answers to some queries.
   private struct Bench {

@@ -129,7 +129,9 @@ extension ModelServer {
         (
           Order("rank", .descending, nulls: nullsFirst ? nil : .last),
           { left, right in
-            guard let one = left.rank, let other = right.rank else { return Self.compare(left.rank, right.rank, nullsFirst) }
+            guard let one = left.rank, let other = right.rank else {
+              return Self.compare(left.rank, right.rank, nullsFirst)
+            }
             return other - one
           }
         ))
@@ -237,7 +239,8 @@ extension ModelServer {
     if random.once(in: 3) { request.rows = [row] }
     let ignores = request.ignoresDuplicates
     let write = Write(
-      table: "tasks", operation: isUpsert ? .upsert : .insert, key: request.rows == nil ? request.rowKeys[0] : RowKey([]),
+      table: "tasks", operation: isUpsert ? .upsert : .insert,
+      key: request.rows == nil ? request.rowKeys[0] : RowKey([]),
       values: request.rows == nil ? row : [:], base: nil, coalesces: false, request: request)
     let change2 = change
     let stamp = clock
