@@ -70,7 +70,8 @@ final class Program: Sendable {
   convenience init(example arguments: [String], password: String, input: String) throws {
     let folder = URL(fileURLWithPath: Tidemark.path).deletingLastPathComponent().path
     try self.init(
-      words: ["/usr/bin/env", "OFFLINE_TASKS_PASSWORD=\(password)", "\(folder)/offline-tasks"] + arguments, input: input)
+      words: ["/usr/bin/env", "OFFLINE_TASKS_PASSWORD=\(password)", "\(folder)/offline-tasks"] + arguments, input: input
+    )
   }
 
   /// Starts a shell script in a folder.

@@ -228,7 +228,9 @@ struct WriteRequestTests {
       $0.delete().neq("a", value: 1).gt("b", value: 1).gte("c", value: 1.5).lt("d", value: "x").lte("e", value: true)
         .like("f", pattern: "a%").ilike("g", pattern: "%B%").in("h", values: [1, 2]).is("i", value: nil)
         .is("j", value: false).contains("k", value: ["a", "b"]).containedBy("l", value: [1]).overlaps("m", value: [1])
-        .eq("data->>kind", value: "x").eq("n", value: UUID(uuid: (0xA5, 0xA5, 0xA5, 0xA5, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 0)))
+        .eq("data->>kind", value: "x").eq(
+          "n", value: UUID(uuid: (0xA5, 0xA5, 0xA5, 0xA5, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 0))
+        )
         .gte("o", value: Date(timeIntervalSince1970: 0.5))
     },
     Case(
