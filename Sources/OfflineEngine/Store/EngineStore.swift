@@ -61,6 +61,9 @@ public final class EngineStore: Sendable {
       try body(EngineTransaction(database: database, user: user, clock: clock))
     }
   }
+
+  /// Whether what a transaction threw is a trouble of the device that may pass: a full disk, a database that is busy.
+  public static func mayPass(_ error: any Error) -> Bool { (error as? SQLiteError)?.mayPass ?? false }
 }
 
 /// The engine's state for one user within one transaction.
