@@ -127,6 +127,16 @@ extension EngineTransaction {
     try noteChange(table, key)
   }
 
+  /// Forgets that a row was seen and is gone, so that its key may be used again by a person who says so.
+  ///
+  /// - Returns: Whether it was known to be gone.
+  public func forgetGone(_ table: String, _ key: RowKey) throws -> Bool {
+    try database.execute(
+      "DELETE FROM cached_row WHERE user_id = ? AND table_name = ? AND key = ? AND body IS NULL",
+      [.text(user), .text(table), .text(key.text)])
+    return database.changes > 0
+  }
+
   /// The rows to be read again, at most `limit`.
   func staleKeys(_ table: TableDescription, limit: Int) throws -> [String] {
     try database.rows(
