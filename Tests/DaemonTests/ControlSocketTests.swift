@@ -45,13 +45,6 @@ import Testing
     }
     #expect(answer == .result("done"))
   }
-
-  @Test("a watcher that closes the connection without an answer is named")
-  func closed() async throws {
-    await #expect(throws: DaemonError.control(reason: "it closed the connection; see its log")) {
-      _ = try await ask { _ in }
-    }
-  }
 }
 
 /// Keeps calls, so that their connections stay open.
