@@ -14,6 +14,8 @@ public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   case noUser(folder: String)
   /// The running watcher did not answer as it should.
   case control(reason: String)
+  /// The running watcher says nothing.
+  case silentWatcher(seconds: Int)
   /// The running watcher did not do what was asked; its sentence says why.
   case refused(String)
   /// The server's word about signing in.
@@ -36,6 +38,9 @@ public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
       "the workspace '\(folder)' belongs to no user yet; its set-up did not finish. Remove its .tidemark folder and run "
         + "'tidemark init' again: your files stay as they are"
     case .control(let reason): "the running watcher did not answer: \(reason)"
+    case .silentWatcher(let seconds):
+      "the watcher of this workspace has said nothing for \(seconds) seconds: it is hung, or stopped by a signal. Nothing is "
+        + "known to be done. Let it go on, or end it and start it again; .tidemark/lock holds its process number"
     case .refused(let sentence): sentence
     case .signIn(let reason): reason
     }

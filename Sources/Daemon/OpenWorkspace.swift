@@ -17,6 +17,8 @@ public final class OpenWorkspace: Sendable {
   public let workspace: Workspace
   let files: LiveFileSystem
   let environment: EngineEnvironment
+  /// What a watcher over it tells of itself.
+  let watchState = WatchState()
   private let log: EventLog
   private let lock: WorkspaceLock
 

@@ -26,6 +26,10 @@ public struct StatusReport: Sendable, Equatable {
   public var lastSyncedAt: String?
   /// Why the last pass stopped.
   public var lastError: String?
+  /// Whether a person must do something about that, such as sign in.
+  public var errorNeedsPerson = false
+  /// When a watcher asks the server again after a failure, as RFC 3339.
+  public var nextTryAt: String?
   /// Files and rows of each collection.
   public var collections: [WorkspaceSummary.CollectionCounts]
   /// What single files wait for, a sentence each.
@@ -41,6 +45,7 @@ public struct StatusReport: Sendable, Equatable {
       "conflicted": .integer(Int64(conflicted)), "problems": .integer(Int64(problems.count)),
       "held": .integer(Int64(held)), "lastSyncedAt": lastSyncedAt.map(JSONValue.string) ?? .null,
       "lastError": lastError.map(JSONValue.string) ?? .null,
+      "nextTryAt": nextTryAt.map(JSONValue.string) ?? .null, "waits": .array(waits.map(JSONValue.string)),
       "collections": .array(
         collections.map { collection in
           [
@@ -62,7 +67,7 @@ public struct StatusReport: Sendable, Equatable {
           "since": .integer(problem.since.nanoseconds),
         ]
       })
-    json["waits"] = .array(waits.map(JSONValue.string))
+    json["errorNeedsPerson"] = .bool(errorNeedsPerson)
     return .object(json)
   }
 
@@ -79,6 +84,8 @@ public struct StatusReport: Sendable, Equatable {
     held = number("held")
     lastSyncedAt = json["lastSyncedAt"]?.stringValue
     lastError = json["lastError"]?.stringValue
+    errorNeedsPerson = json["errorNeedsPerson"]?.boolValue ?? false
+    nextTryAt = json["nextTryAt"]?.stringValue
     waits = json["waits"]?.arrayValue?.compactMap(\.stringValue) ?? []
     problems = (json["problemList"]?.arrayValue ?? []).map { problem in
       Problem(
@@ -106,7 +113,10 @@ extension StatusReport {
     problems = summary.problems
     held = summary.held
     collections = summary.collections
-    waits = []
+    waits = summary.missing.map { file in
+      "\(file.path): it is missing, so its row is deleted unless it comes back "
+        + (isWatching ? "until \(file.until.text)" : "before the next sync")
+    }
   }
 
   /// Reads the status of a workspace from its state, without a watcher and without its lock.
@@ -120,6 +130,7 @@ extension StatusReport {
       report.lastSyncedAt = try transaction.note(OpenWorkspace.Note.lastSyncedAt).flatMap { Int64($0) }
         .map { WallTime(nanoseconds: $0).text }
       report.lastError = try transaction.note(OpenWorkspace.Note.lastError)
+      report.errorNeedsPerson = try transaction.note(OpenWorkspace.Note.sessionEnded) != nil
       return report
     }
   }
@@ -134,7 +145,12 @@ extension OpenWorkspace {
       isWatching: isWatching)
     report.lastSyncedAt = status.lastSyncedAt?.text
     report.lastError = status.lastSyncError.map { "\($0)" }
-    report.waits = await workspace.waits()
+    if case .session(.ended)? = status.lastSyncError { report.errorNeedsPerson = true }
+    report.nextTryAt = watchState.nextTry?.text
+    report.waits += await workspace.waits()
+    if let trouble = watchState.trouble {
+      report.waits.append("files are not looked at: \(trouble.reason); tried again at \(trouble.again.text)")
+    }
     return report
   }
 }

@@ -1,3 +1,5 @@
+import CSQLite
+
 /// Why a database call failed.
 ///
 /// Never carries a bound value.
@@ -14,6 +16,15 @@ public enum SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
   case damaged(path: String, reason: String)
   /// Any other failure of one statement, with SQLite's extended result code.
   case statement(sql: String, code: Int32, reason: String)
+
+  /// Whether the same call may work later, once there is room, or another process has finished.
+  public var mayPass: Bool {
+    switch self {
+    case .diskFull, .busy, .cannotOpen: true
+    case .statement(_, let code, _): code & 0xFF == SQLITE_IOERR
+    case .newerDatabase, .damaged: false
+    }
+  }
 
   /// What happened, to which file, and what to do.
   public var description: String {

@@ -35,6 +35,10 @@ import Testing
     }
     let absent = try await why(a, "tasks/none.json")
     #expect((absent["what"] as? String)?.contains("nothing lies there") == true)
+    for path in ["tasks/none.json", "none.json"] {
+      let said = try await a.run("why", path).output
+      #expect(said.contains("nothing lies there") && !said.contains("in step"), "\(said)")
+    }
     #expect(try await a.run("why", "/etc/passwd").status == 1)
     #expect(try await a.run("why").status == 2)
     await watch?.stop()

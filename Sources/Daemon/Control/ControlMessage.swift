@@ -2,7 +2,8 @@ import LosslessJSON
 
 /// A request to a running watcher: one line of JSON, `{"version":1,"command":"sync","arguments":{}}`.
 ///
-/// The connection carries one request and one answer, and the watcher closes it. The socket lies in `.tidemark/control`
+/// The connection carries one request and one answer, and the watcher closes it. Empty lines before the answer say that it
+/// is at work. The socket lies in `.tidemark/control`
 /// with mode 0600: whoever may open it may change the workspace's files anyhow.
 ///
 /// | command | arguments |

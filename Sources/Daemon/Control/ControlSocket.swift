@@ -11,6 +11,9 @@ public final class ControlListener: Sendable {
     public let request: ControlRequest
     let connection: Connection
 
+    /// Says that the work is going on.
+    func sayWorking() { connection.sendBlankLine() }
+
     /// Sends the answer and ends the connection.
     public func answer(_ answer: ControlAnswer) { connection.send(answer.json) }
   }
@@ -71,7 +74,7 @@ public final class ControlListener: Sendable {
         return
       }
       let connection = Connection(accepted)
-      guard let json = connection.receive() else { continue }
+      guard case .json(let json) = connection.receive() else { continue }
       do throws(DaemonError) {
         continuation.yield(Call(request: try ControlRequest(json: json), connection: connection))
       } catch {
@@ -85,22 +88,30 @@ public final class ControlListener: Sendable {
 public enum ControlClient {
   /// Sends a request to the watcher of the workspace whose state folder is at `folderPath`.
   ///
-  /// Blocks until the answer is there; a command such as `sync` may take as long as the network does.
+  /// Blocks until the answer is there; a command such as `sync` may take as long as the network does. Meanwhile the watcher
+  /// says now and then that it is at work: one that is silent is hung, or was stopped with a signal.
   ///
+  /// - Parameter silenceSeconds: How long it may be silent.
   /// - Returns: The answer, or `nil` when no watcher runs.
-  public static func ask(_ request: ControlRequest, folderPath: String) throws(DaemonError) -> ControlAnswer? {
+  public static func ask(
+    _ request: ControlRequest, folderPath: String, silenceSeconds: Int = 15
+  ) throws(DaemonError) -> ControlAnswer? {
     let folder = open(folderPath, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { return nil }
     defer { close(folder) }
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    let connection = Connection(descriptor, limitSeconds: nil)
+    let connection = Connection(descriptor, limitSeconds: silenceSeconds)
     guard ControlPath.withAddress(in: folder, { connect(descriptor, $0, $1) }) == 0 else {
       if errno == ENOENT || errno == ECONNREFUSED { return nil }
+      if errno == EAGAIN { throw .silentWatcher(seconds: silenceSeconds) }
       throw .control(reason: String(cString: strerror(errno)))
     }
     connection.send(request.json)
-    guard let json = connection.receive() else { throw .control(reason: "it closed the connection; see its log") }
-    return try ControlAnswer(json: json)
+    switch connection.receive(skipsBlankLines: true) {
+    case .json(let json): return try ControlAnswer(json: json)
+    case .silence: throw .silentWatcher(seconds: silenceSeconds)
+    case .end: throw .control(reason: "it closed the connection; see its log")
+    }
   }
 }
 
@@ -129,20 +140,33 @@ final class Connection: Sendable {
   /// A request is small; an answer may list many files.
   private static let lineBytesMax = 64 << 20
 
-  init(_ descriptor: Int32, limitSeconds: Int? = 5) {
+  /// - Parameter limitSeconds: How long the other end may be silent: who connects and says nothing must not keep others
+  ///   waiting.
+  init(_ descriptor: Int32, limitSeconds: Int = 5) {
     self.descriptor = descriptor
-    if let limitSeconds {
-      // Somebody who connects and says nothing must not keep the others waiting.
-      var limit = timeval(tv_sec: limitSeconds, tv_usec: 0)
-      setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-      setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    }
+    var limit = timeval(tv_sec: limitSeconds, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
   deinit { close(descriptor) }
 
-  func send(_ json: JSONValue) {
-    var bytes = Array((json.serialized() + "\n").utf8)[...]
+  /// What came from the other end.
+  enum Received {
+    case json(JSONValue)
+    /// Nothing came for as long as it may be silent.
+    case silence
+    /// It closed the connection, or sent no JSON.
+    case end
+  }
+
+  func send(_ json: JSONValue) { sendAll(Array((json.serialized() + "\n").utf8)[...]) }
+
+  /// Sends an empty line, which says no more than that somebody is there.
+  func sendBlankLine() { sendAll([10]) }
+
+  private func sendAll(_ bytes: ArraySlice<UInt8>) {
+    var bytes = bytes
     while !bytes.isEmpty {
       let sent = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
       if sent <= 0 { return }
@@ -150,14 +174,20 @@ final class Connection: Sendable {
     }
   }
 
-  func receive() -> JSONValue? {
+  /// The next line.
+  ///
+  /// - Parameter skipsBlankLines: Whether empty ones mean nothing.
+  func receive(skipsBlankLines: Bool = false) -> Received {
     var line: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while line.last != 10 {
       let count = recv(descriptor, &chunk, chunk.count, 0)
-      if count <= 0 || line.count + count > Self.lineBytesMax { return nil }
+      if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EAGAIN { return .silence }
+      if count <= 0 || line.count + count > Self.lineBytesMax { return .end }
       line += chunk[..<count]
+      if skipsBlankLines { line.removeSubrange(..<(line.firstIndex { $0 != 10 } ?? line.endIndex)) }
     }
-    return try? JSONValue(parsing: line)
+    return (try? JSONValue(parsing: line)).map(Received.json) ?? .end
   }
 }

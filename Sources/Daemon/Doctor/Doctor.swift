@@ -136,7 +136,13 @@ public struct Doctor: Sendable {
     let isQuiet = parts.count == 1
     return DoctorCheck(
       name, isQuiet ? .ok : health.rowsWithoutFile > 0 ? .trouble : .note,
-      parts.joined(separator: ", ") + (isQuiet ? "" : "; 'tidemark sync' settles that"))
+      parts.joined(separator: ", ") + (isQuiet ? "" : "; \(advice(health))"))
+  }
+
+  private static func advice(_ health: CollectionHealth) -> String {
+    health.held > 0
+      ? "\(health.held) missing files are held: put them back, or run 'tidemark confirm' if they are to go"
+      : "'tidemark sync' settles that"
   }
 
   static func version(_ health: CollectionHealth, _ collection: CollectionSettings) -> DoctorCheck {
@@ -144,15 +150,15 @@ public struct Doctor: Sendable {
     guard let column = collection.version else {
       return DoctorCheck(name, .note, "there is no version column: a change made elsewhere can be overwritten unseen")
     }
-    if health.versionsMoved > 0 {
-      return DoctorCheck(name, .ok, "'\(column)' moves: seen on \(health.versionsMoved) rows")
-    }
-    if health.versionsStuck > 0 {
+    switch health.versionColumn {
+    case .moves?: return DoctorCheck(name, .ok, "'\(column)' moves when a row changes")
+    case .stays?:
       return DoctorCheck(
         name, .trouble,
-        "'\(column)' stayed while \(health.versionsStuck) rows changed: no trigger moves it, so changes can be overwritten "
-          + "unseen; see the trigger in schema.sql")
+        "'\(column)' stayed when a row changed: no trigger moves it, so changes can be overwritten unseen; see the trigger "
+          + "in schema.sql")
+    case nil:
+      return DoctorCheck(name, .note, "whether '\(column)' moves cannot be told yet: no row was seen to change")
     }
-    return DoctorCheck(name, .note, "whether '\(column)' moves cannot be told yet: no row was seen to change twice")
   }
 }

@@ -12,6 +12,8 @@ public final class WatchRun: Sendable {
   /// Ends the wait after a failure: what a person does, not what they edit.
   private let retryWake = Wake()
   private let dueWake = Wake()
+  /// Ends the wait after a trouble of this device when the run is over.
+  private let troubleWake = Wake()
   private let listener: ControlListener
 
   /// The first wait after a failed exchange, and the longest (spec 4, "Waiting between passes").
@@ -19,6 +21,8 @@ public final class WatchRun: Sendable {
   private static let longestWait = Duration.seconds(60)
   /// How long a server may ask to be left alone.
   private static let longestRetryAfter = Duration.seconds(3_600)
+  /// How often who waits for an answer is told that the work goes on.
+  private static let sayWorkingEvery = Duration.seconds(3)
   /// How long the request in hand may take once the program is asked to stop.
   private static let stopLimit = Duration.seconds(5)
 
@@ -70,6 +74,7 @@ public final class WatchRun: Sendable {
     networkWake.finish()
     retryWake.finish()
     dueWake.finish()
+    troubleWake.finish()
   }
 
   /// Keeps an event in the workspace's log and tells it.
@@ -93,22 +98,65 @@ public final class WatchRun: Sendable {
       switch look {
       case .everything(let reason):
         if let reason { say(WorkspaceEvent(.note, "", reason)) }
-        book(try await open.workspace.scan())
-      case .paths(let paths): book(try await open.workspace.look(at: paths))
+        try await attempt { try await self.open.workspace.scan() }
+      case .paths(let paths): try await attempt { try await self.open.workspace.look(at: paths) }
       }
     }
+  }
+
+  /// Works on the files; what a passing trouble of this device keeps undone is found by a later look at everything.
+  private func attempt(_ work: () async throws -> WorkspaceReport) async throws {
+    do {
+      book(try await work())
+    } catch let error where WatchState.mayPass(error) {
+      if open.watchState.note("\(error)", at: open.environment.clock.now()) {
+        say(WorkspaceEvent(.problem, "", "\(error)"))
+      }
+      dueWake.ring()
+    }
+  }
+
+  /// Looks at everything again after a trouble.
+  private func recover() async throws {
+    let before = open.watchState.trouble
+    try await attempt {
+      var report = try await open.workspace.start()
+      report.add(try await open.workspace.scan())
+      report.add(try await open.workspace.writeRows())
+      return report
+    }
+    // Another trouble, or the same one again, has named another time.
+    guard open.watchState.trouble == before, open.watchState.settle() else { return }
+    say(WorkspaceEvent(.solved, "", "the work on the files goes on"))
+    networkWake.ring()
+    retryWake.ring()
   }
 
   private func due() async throws {
     // The next time lies always a moment ahead: what matters is the earliest that was named since the last tick.
     var due: WallTime?
     while !watchIsOver {
-      let next = try await open.workspace.nextTick()
+      if let trouble = open.watchState.trouble {
+        let now = open.environment.clock.now()
+        if trouble.again <= now {
+          try await recover()
+        } else {
+          await troubleWake.wait(upTo: trouble.again - now, clock: open.environment.clock)
+        }
+        continue
+      }
+      let next: WallTime?
+      do {
+        next = try await open.workspace.nextTick()
+      } catch let error where WatchState.mayPass(error) {
+        try await attempt { throw error }
+        continue
+      }
       let now = open.environment.clock.now()
       due = next.map { min(due ?? $0, $0) }
       if let at = due, at <= now {
         due = nil
-        book(try await open.workspace.tick())
+        try await attempt { try await self.open.workspace.tick() }
         continue
       }
       await dueWake.wait(upTo: due.map { $0 - now }, clock: open.environment.clock)
@@ -123,8 +171,12 @@ public final class WatchRun: Sendable {
     while !watchIsOver {
       let (report, failure) = await open.exchange(isConfirmed: false)
       await open.workspace.beginSync()
+      var written = WorkspaceReport()
       do {
-        book(try await open.workspace.writeRows())
+        try await attempt {
+          written = try await self.open.workspace.writeRows()
+          return written
+        }
       } catch {
         say(WorkspaceEvent(.problem, "", "\(error)"))
       }
@@ -139,13 +191,20 @@ public final class WatchRun: Sendable {
         pause = open.settings.pullEvery
       }
       let text = failure.map { "\($0)" }
-      if text != lastFailure, !watchIsOver {
-        // For the commands that read the state beside this process, and for the time after it.
+      let isNews = text != lastFailure && !watchIsOver
+      // For the commands that read the state beside this process, and for the time after it; a pass that changed nothing
+      // writes nothing.
+      if isNews || report.synced + written.filesWritten + written.filesRemoved > 0 {
         try? open.remember(open.client.syncStatus)
+      }
+      if isNews {
         say(WorkspaceEvent(.note, "", text.map { "changes wait: \($0)" } ?? "in step again"))
       }
       lastFailure = text
+      let isSwitchedOff = open.client.syncStatus.network == .disabled
+      open.watchState.nextTry = failure == nil || isSwitchedOff ? nil : open.environment.clock.now() + pause
       await (failure == nil ? networkWake : retryWake).wait(upTo: pause, clock: open.environment.clock)
+      open.watchState.nextTry = nil
     }
   }
 
@@ -165,7 +224,7 @@ public final class WatchRun: Sendable {
 
   private func take(_ call: ControlListener.Call) async {
     do {
-      let answer = try await open.answer(call.request, isWatching: true)
+      let answer = try await whileSayingSo(call) { try await self.open.answer(call.request, isWatching: true) }
       book(answer.report, isRecorded: true)
       if answer.wakesNetwork {
         networkWake.ring()
@@ -174,6 +233,27 @@ public final class WatchRun: Sendable {
       call.answer(.result(answer.result))
     } catch {
       call.answer(.error("\(error)"))
+    }
+  }
+
+  /// Does the work, and says now and then to who asked that it is going on.
+  private func whileSayingSo<T: Sendable>(
+    _ call: ControlListener.Call, _ work: @escaping @Sendable () async throws -> T
+  ) async throws -> T {
+    let clock = open.environment.clock
+    return try await withThrowingTaskGroup(of: T?.self) { group in
+      group.addTask { try await work() }
+      group.addTask {
+        while !Task.isCancelled {
+          call.sayWorking()
+          try? await clock.sleep(for: Self.sayWorkingEvery)
+        }
+        return nil
+      }
+      // The other task has ended before the answer is sent: the lines of two would mix.
+      defer { group.cancelAll() }
+      while let result = try await group.next() { if let result { return result } }
+      throw CancellationError()
     }
   }
 }

@@ -16,10 +16,10 @@ public struct CollectionHealth: Sendable, Hashable {
   public var unknown: [String] = []
   /// Rows of the server that have neither a file nor anything queued, parked or to be written.
   public var rowsWithoutFile = 0
-  /// Rows whose version was seen to move when their values changed.
-  public var versionsMoved = 0
-  /// Rows whose values changed while their version stayed.
-  public var versionsStuck = 0
+  /// How many of the missing files wait for a person's word.
+  public var held = 0
+  /// What was last seen of the version column when a row changed.
+  public var versionColumn: VersionColumn?
 
   /// Compares without changing anything.
   public init(
@@ -33,7 +33,8 @@ public struct CollectionHealth: Sendable, Hashable {
     known = entries.count
     try compareFiles(entries, try Problems(transaction).paths(), files)
     try countRows(Set(entries.map(\.base.key.text)), transaction)
-    for entry in entries { try judgeVersion(entry, mirror, transaction) }
+    held = entries.count { $0.isHeld }
+    versionColumn = try transaction.versionColumn(table)
   }
 
   private mutating func compareFiles(
@@ -56,27 +57,6 @@ public struct CollectionHealth: Sendable, Hashable {
         + transaction.conflictedMutations().map(\.write.key.text))
     rowsWithoutFile = try transaction.cachedKeys(table).count { key in
       !keys.contains(key) && !changed.contains(key) && !written.contains(key)
-    }
-  }
-
-  /// Compares what the row's file showed at different times.
-  ///
-  /// A base with a queued edit in it keeps the older version for a while, so only a row that is at rest may count against
-  /// the column.
-  private mutating func judgeVersion(
-    _ entry: MirrorEntry, _ mirror: Mirror, _ transaction: EngineTransaction
-  ) throws {
-    guard let version = entry.base.version else { return }
-    let others = try mirror.earlierBases(entry, at: transaction.now).filter {
-      $0.version != nil && $0.values != entry.base.values
-    }
-    guard !others.isEmpty else { return }
-    if others.contains(where: { $0.version != version }) {
-      versionsMoved += 1
-    } else {
-      let row = try transaction.row(table, entry.base.key)
-      let isAtRest = row.pending.isEmpty && row.server?.isStale == false && row.server?.version == version
-      if isAtRest { versionsStuck += 1 }
     }
   }
 }

@@ -10,7 +10,7 @@ extension FileAnswer {
     now: WallTime
   ) throws {
     guard let collection = settings.collections.first(where: { $0.folder == WorkspacePath.folder(of: path) }) else {
-      self.init(path, what: Self.whatOutside(path, settings))
+      self.init(path, what: try Self.whatOutside(path, settings, files))
       return
     }
     let name = WorkspacePath.name(of: path)
@@ -35,7 +35,10 @@ extension FileAnswer {
     }
   }
 
-  private static func whatOutside(_ path: String, _ settings: WorkspaceSettings) -> String {
+  private static func whatOutside(
+    _ path: String, _ settings: WorkspaceSettings, _ files: any FileSystem
+  ) throws -> String {
+    if path.isEmpty { return "the workspace" }
     if let collection = settings.collections.first(where: { $0.folder == path }) {
       return "the folder of table \(collection.table): each .json file directly in it is a row"
     }
@@ -44,7 +47,8 @@ extension FileAnswer {
       return "Tidemark's own state; nothing in there is a row's file"
     }
     let folders = settings.collections.map { "\($0.folder)/" }.joined(separator: ", ")
-    return "not in a collection's folder: only files directly in \(folders) are rows"
+    let there = try files.status(path) == nil ? "nothing lies there; it is " : ""
+    return there + "not in a collection's folder: only files directly in \(folders) are rows"
   }
 
   private init(
@@ -63,6 +67,8 @@ extension FileAnswer {
       switch kind {
       case .mine:
         "your version of \(mainName), which met another change; delete it to keep theirs, or move it over \(mainName)"
+      case .refused where entries.contains { $0.list == MutationList.rejected.rawValue && $0.operation == "INSERT" }:
+        "why the server refused the new row of \(mainName); fix and save \(mainName), or delete this file to accept it"
       case .refused:
         "a change of \(mainName) that the server refused; fix it and rename it to \(mainName), or delete it"
       case .deleted:
@@ -86,6 +92,10 @@ extension FileAnswer {
     if let row = file, let entry { edited = edit(row.values, from: entry.base.values).names }
     if entry == nil, file != nil, problem == nil { waits.append(Wait("the next look at the files, which queues it")) }
     if let rowKey { try describe(rowKey, collection, transaction) }
+    if entry == nil, rowKey == nil, problem == nil, try files.status(path) == nil {
+      what = "nothing lies there, and no row of table \(collection.table) is known under that name"
+      isRowFile = false
+    }
     try addWaits(entry, collection, transaction, settings, files, now)
   }
 

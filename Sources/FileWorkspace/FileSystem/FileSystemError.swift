@@ -58,7 +58,7 @@ public enum FileSystemError: Error, Sendable, Hashable, CustomStringConvertible 
     case .diskFull(let path, let operation, let code):
       "cannot \(operation) '\(shown(path))': \(errorText(code)); free some space, the work goes on by itself"
     case .tooLarge(let path, let bytes, let bytesMax):
-      "'\(shown(path))' has \(bytes) bytes, more than the limit of \(bytesMax)"
+      "'\(shown(path))' has \(bytes) bytes, more than the \(bytesMax) that a row's file may have; make it smaller, or move it away"
     case .changedWhileReading(let path):
       "'\(shown(path))' was written to while it was read; it is read again when it is quiet"
     case .otherFileSystem(let path):

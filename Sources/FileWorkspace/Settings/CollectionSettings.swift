@@ -6,7 +6,7 @@ public struct CollectionSettings: Sendable, Hashable {
   public enum KeyMaker: String, Sendable, Hashable, CaseIterable {
     /// The device, at once: a row inserted twice still exists once.
     case device
-    /// The server; an insert whose answer was lost may then be made twice.
+    /// Not this device: a new row's file must say its key, or the row is made elsewhere.
     case server
   }
 

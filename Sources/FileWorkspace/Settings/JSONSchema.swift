@@ -117,7 +117,7 @@ extension WorkspaceSettings {
         ],
       ],
       "keyMadeBy": [
-        "description": "Who makes the key of a new row.",
+        "description": "Who makes the key of a new row; with \"server\" its file must say it.",
         "enum": words(CollectionSettings.KeyMaker.allCases.map(\.rawValue)),
         "default": "device",
       ],

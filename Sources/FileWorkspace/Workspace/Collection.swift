@@ -25,6 +25,14 @@ struct Collection: Sendable, Hashable {
     return values
   }
 
+  /// The one key column for which this device makes values; `nil` where a person or the server must say the key.
+  var makeableKey: String? {
+    guard settings.keyMadeBy == .device, settings.key.count == 1, let column = settings.keyColumns.first,
+      column.type == .uuid || column.type == .text
+    else { return nil }
+    return column.name
+  }
+
   /// The key columns with the values of `key`.
   func keyValues(_ key: RowKey) -> JSONObject {
     JSONObject(zip(settings.key, key.values).map { (name: $0, value: $1) })

@@ -35,7 +35,8 @@ extension PathDecision {
       case .moveFrom, .takeBackDelete: break
       case .problem(let problem):
         hasProblem = true
-        try note(Problem(path: reading.path, message: problem.message, since: workspace.now))
+        let message = problem.message(isKeyMakeable: collection.makeableKey != nil)
+        try note(Problem(path: reading.path, message: message, since: workspace.now))
       }
       if hasProblem { return }
     }
@@ -85,8 +86,10 @@ extension PathDecision {
     _ values: JSONObject, _ givenKey: RowKey?, _ reading: PathReading, _ entry: inout MirrorEntry?
   ) throws -> Bool {
     guard case .row(let file) = reading.file else { return true }
+    let key: RowKey
     do throws(RowFileProblem) {
       try reading.row?.checkNew(values, collection.settings)
+      key = try newKey(givenKey, file, reading)
     } catch {
       try note(
         Problem(
@@ -94,7 +97,6 @@ extension PathDecision {
           since: workspace.now))
       return false
     }
-    let key = givenKey ?? RowKey(workspace.makeID())
     try transaction.enqueue(
       .insert(
         into: collection.table, key: key, values: collection.keyValues(key).overlaid(with: collection.settable(values)))
@@ -115,6 +117,20 @@ extension PathDecision {
     result.report.queued += 1
     result.report.note(.added, reading.path)
     return true
+  }
+
+  /// The key of a new row: the one in its file, or a new one where this device makes them.
+  private func newKey(_ given: RowKey?, _ file: FileRow, _ reading: PathReading) throws(RowFileProblem) -> RowKey {
+    if let given { return given }
+    if collection.makeableKey != nil { return RowKey(workspace.makeID()) }
+    let names = collection.settings.key.map { "'\($0)'" }.joined(separator: ", ")
+    let why = "no keys are made here for table '\(collection.table)'"
+    let message =
+      file.key == nil
+      ? "a new row needs its key, that is \(names): \(why)"
+      : "the key (\(names)) is that of another file, of which this is a copy; give it one of its own: \(why)"
+    guard let document = reading.row?.document else { throw RowFileProblem(wholeFile: message) }
+    throw RowFileProblem(document.error(message, at: []))
   }
 
   /// - Returns: Whether the edit could be taken.
@@ -293,13 +309,19 @@ extension PathDecision {
 
 extension ReconcileProblem {
   /// What is wrong and what to do.
-  var message: String {
-    switch self {
-    case .foreignKey:
+  func message(isKeyMakeable: Bool) -> String {
+    switch (self, isKeyMakeable) {
+    case (.foreignKey, true):
       "the key in this file belongs to no row and no file; put back the key that it had, or take the key out to make a "
         + "new row of a copy of the file"
-    case .deletedKey:
-      "the row with this key was deleted; take the key out of the file to make a new row of it"
+    case (.foreignKey, false):
+      "the key in this file belongs to no row and no file; put back the key that it had: a row keeps its key, and another "
+        + "row is another file"
+    case (.deletedKey, true):
+      "the row with this key was deleted; take the key out of the file to make a new row of it, or run 'tidemark restore' "
+        + "with this file's name to make it again under its key"
+    case (.deletedKey, false):
+      "the row with this key was deleted; run 'tidemark restore' with this file's name to make it again"
     }
   }
 }

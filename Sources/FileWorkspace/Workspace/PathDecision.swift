@@ -253,6 +253,7 @@ struct PathDecision {
   }
 
   mutating func clearProblem(_ path: String) throws {
-    if try Problems(transaction).clear(path) { result.report.note(.solved, path, "can be read again") }
+    guard try Problems(transaction).clear(path) else { return }
+    result.report.note(.solved, path, try workspace.files.status(path) == nil ? "is gone" : "can be read again")
   }
 }

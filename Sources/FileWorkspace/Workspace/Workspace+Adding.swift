@@ -19,6 +19,10 @@ extension Workspace {
     guard let column = collection.settings.name, title.contains(where: { !$0.isWhitespace }) else {
       throw WorkspaceRequestError.badInput("the title is empty; give it some words")
     }
+    guard collection.makeableKey != nil else {
+      throw WorkspaceRequestError.noCollection(
+        "no keys are made here for '\(collection.folder)'; make a file there that says its key")
+    }
     let path = try freePath(title: title, id: environment.makeID(), collection)
     let values = firstValues(column, title, collection, id: path.id)
     try put(RowFile.render(values, collection.settings), at: path.path, over: .absent)
@@ -29,16 +33,8 @@ extension Workspace {
 
   private func firstValues(_ column: String, _ title: String, _ collection: Collection, id: String) -> JSONObject {
     var values: JSONObject = [column: .string(title)]
-    if let key = makeableKey(collection) { values[key] = .string(id) }
+    if let key = collection.makeableKey { values[key] = .string(id) }
     return values
-  }
-
-  /// The one key column for which this device makes values.
-  func makeableKey(_ collection: Collection) -> String? {
-    guard collection.settings.keyMadeBy == .device, collection.settings.key.count == 1,
-      let column = collection.settings.keyColumns.first, column.type == .uuid || column.type == .text
-    else { return nil }
-    return column.name
   }
 
   private func collectionForTitles(_ folder: String?) throws -> Collection {

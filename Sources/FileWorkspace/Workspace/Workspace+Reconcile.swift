@@ -89,7 +89,7 @@ extension Workspace {
       clear(problemAt: path, &report)
       report.filesWritten += 1
       if case .side = context {
-        report.note(.conflict, path, "your version of \(WorkspacePath.name(of: mainPath(of: path)))")
+        noteSide(path, &report)
       } else {
         report.note(.written, path)
       }
@@ -111,6 +111,16 @@ extension Workspace {
       note(problem: "\(error)", at: path, &report)
     case .failed(let error):
       note(problem: "\(error)", at: path, &report)
+    }
+  }
+
+  private func noteSide(_ path: String, _ report: inout WorkspaceReport) {
+    let name = WorkspacePath.name(of: path)
+    guard case .sideFile(let kind, let main) = FileNames.kind(of: name) else { return }
+    switch kind {
+    case .mine: report.note(.conflict, path, "your version of \(main)")
+    case .deleted: report.note(.conflict, path, "stands for your delete of \(main)")
+    case .refused: report.note(.refused, path, "says what was refused of \(main), and why")
     }
   }
 

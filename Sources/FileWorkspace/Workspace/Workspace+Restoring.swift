@@ -10,6 +10,7 @@ extension Workspace {
   ///   - name: The entry's name in the trash, or the path that the text had; of several the newest.
   ///   - path: The same as a path in the workspace, where the person typed one.
   public func restore(_ name: String, path: String?) throws -> WorkspaceChange {
+    if let change = try remake(path) { return change }
     let entry = try trashEntry(name, path)
     let origin = mainPath(of: entry.origin ?? "")
     guard let collection = collection(of: origin) else {
@@ -18,6 +19,27 @@ extension Workspace {
     }
     guard let content = try content(entry.path) else { throw WorkspaceRequestError.noSuchRow(entry.path) }
     return try bringBack(content.bytes, named: entry.path, origin, collection)
+  }
+
+  /// Makes a deleted row again under its key, of a file with that key that lies there and waits for a person.
+  private func remake(_ path: String?) throws -> WorkspaceChange? {
+    guard let path, let collection = collection(of: path), FileNames.isRowFile(WorkspacePath.name(of: path)),
+      let content = try? content(path), let row = try? RowFile.read(content.bytes, collection.settings),
+      let key = row.key.map(RowKey.init), try forgetGone(key, collection)
+    else { return nil }
+    var change = WorkspaceChange(path: path, message: "\(path) is made again under its key")
+    try take(path, &change.report)
+    return change
+  }
+
+  /// Lets a key be used again whose row is gone and which no file has.
+  private func forgetGone(_ key: RowKey, _ collection: Collection) throws -> Bool {
+    try client.transaction { transaction in
+      guard try Mirror(transaction).entry(collection.folder, key: key) == nil,
+        try transaction.row(collection.table, key).pending.isEmpty
+      else { return false }
+      return try transaction.forgetGone(collection.table, key)
+    }
   }
 
   /// Brings a text back to the path that it had, or into its row's file.
@@ -39,6 +61,10 @@ extension Workspace {
     case .sameRow:
       try restore(document.removing(PathDecision.problemMember), at: origin, row, collection, &change)
       change.message = "\(change.path) is back"
+    case .newRow where collection.makeableKey == nil:
+      if let key = row.key.map(RowKey.init) { _ = try forgetGone(key, collection) }
+      try restore(document.removing(PathDecision.problemMember), at: origin, row, collection, &change)
+      change.message = "\(change.path) is back under its key"
     case .newRow:
       try restore(freshKey(document, collection), at: origin, row, collection, &change)
       change.message = "\(change.path) is back as a new row"
@@ -114,7 +140,7 @@ extension Workspace {
   /// The text without the key of a row that is gone.
   private func freshKey(_ document: JSONDocument, _ collection: Collection) -> JSONDocument {
     var result = document.removing(PathDecision.problemMember)
-    if let key = makeableKey(collection), result.value[key] != nil {
+    if let key = collection.makeableKey, result.value[key] != nil {
       return result.setting(key, to: .string(environment.makeID()))
     }
     for key in collection.settings.key { result = result.removing(key) }

@@ -29,6 +29,16 @@ public struct WorkspaceSummary: Sendable, Hashable {
   public var problems: [Problem] = []
   /// What is not even queued because it needs a person: deletes that look like an accident, rows that vanished.
   public var held = 0
+  /// A file that is gone, and when a watcher deletes its row.
+  public struct MissingFile: Sendable, Hashable {
+    /// Where it lay.
+    public var path: String
+    /// Until when its return takes everything back.
+    public var until: WallTime
+  }
+
+  /// Files that are gone and whose rows will be deleted unless they come back.
+  public var missing: [MissingFile] = []
   /// The collections in the settings' order.
   public var collections: [CollectionCounts] = []
 
@@ -53,7 +63,13 @@ public struct WorkspaceSummary: Sendable, Hashable {
       if try marker == nil || files.status(collection.folder)?.kind != .folder {
         held += known
       } else {
-        held += try mirror.absentEntries(collection.folder).filter(\.isHeld).count
+        let absent = try mirror.absentEntries(collection.folder)
+        held += absent.count(where: \.isHeld)
+        missing += absent.filter { !$0.isHeld }.map { entry in
+          MissingFile(
+            path: entry.lastPath,
+            until: (entry.absentSince ?? transaction.now) + max(settings.deleteAfter, Workspace.absenceProof))
+        }
       }
     }
   }

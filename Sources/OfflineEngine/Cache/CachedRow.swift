@@ -84,7 +84,9 @@ extension EngineTransaction {
     let version = table.version(of: values)
     guard before != CachedRow(values: values, version: version, isStale: false) else { return }
     try store(table.name, key, values: values, version: version, isStale: false)
-    if before?.values != values { try noteChange(table.name, key) }
+    guard before?.values != values else { return }
+    try noteChange(table.name, key)
+    if let before, before.values != nil, !before.isStale { try noteVersion(table.name, before.version, version) }
   }
 
   /// Lays the columns of an answered write into the cached row.
@@ -104,12 +106,35 @@ extension EngineTransaction {
       table.name, key, values: merged, version: isWhole || holdsAllColumns ? table.version(of: answer) : nil,
       isStale: !holdsAllColumns && (!isWhole || isMovedByVersionOnly))
     try noteChange(table.name, key)
+    if isWhole, merged != before?.values { try noteVersion(table.name, version, table.version(of: answer)) }
+  }
+
+  /// Remembers whether a row's version moved when the row changed.
+  private func noteVersion(_ table: String, _ before: String?, _ after: String?) throws {
+    guard let before, let after else { return }
+    let seen = before == after ? VersionColumn.stays : .moves
+    if try versionColumn(table) != seen { try setNote(VersionColumn.noteName(table), seen.rawValue) }
+  }
+
+  /// What was last seen of the table's version column; `nil` when no row was seen to change.
+  public func versionColumn(_ table: String) throws -> VersionColumn? {
+    try note(VersionColumn.noteName(table)).flatMap(VersionColumn.init)
   }
 
   /// Remembers that a row was seen and is gone.
   func setGone(_ table: String, _ key: RowKey) throws {
     try store(table, key, values: nil, version: nil, isStale: false)
     try noteChange(table, key)
+  }
+
+  /// Forgets that a row was seen and is gone, so that its key may be used again by a person who says so.
+  ///
+  /// - Returns: Whether it was known to be gone.
+  public func forgetGone(_ table: String, _ key: RowKey) throws -> Bool {
+    try database.execute(
+      "DELETE FROM cached_row WHERE user_id = ? AND table_name = ? AND key = ? AND body IS NULL",
+      [.text(user), .text(table), .text(key.text)])
+    return database.changes > 0
   }
 
   /// The rows to be read again, at most `limit`.
@@ -168,6 +193,16 @@ extension EngineTransaction {
   static func object(_ text: String) throws -> JSONObject {
     try JSONValue(parsing: text).objectValue ?? [:]
   }
+}
+
+/// What a table's version column does when a row changes, as this device saw it.
+public enum VersionColumn: String, Sendable, Hashable {
+  /// It gets another value, as it must.
+  case moves
+  /// It keeps its value: nothing on the server moves it.
+  case stays
+
+  fileprivate static func noteName(_ table: String) -> String { "version_column.\(table)" }
 }
 
 /// The row after the queued writes, oldest first; `nil` when there is none.

@@ -76,6 +76,9 @@ public final class EngineStore: Sendable {
         EngineTransaction(database: database, user: user, schema: schema, clock: clock, news: TransactionNews()))
     }
   }
+
+  /// Whether what a transaction threw is a trouble of the device that may pass: a full disk, a database that is busy.
+  public static func mayPass(_ error: any Error) -> Bool { (error as? SQLiteError)?.mayPass ?? false }
 }
 
 /// The engine's state for one user within one transaction.

@@ -229,8 +229,10 @@ final class CurlTransfer {
   }
 
   /// libcurl's own sentence, which names hosts and ports but never the query; a proxy's password is not in it either.
+  ///
+  /// The milliseconds that it took are left out: the same failure must read the same each time.
   private func reasonText(_ code: CURLcode) -> String {
-    let detail = String(cString: errorText)
+    let detail = String(cString: errorText).replacing(#/ after \d+ (?:ms|milliseconds)/#, with: "")
     return detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
   }
 

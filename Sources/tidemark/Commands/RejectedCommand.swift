@@ -24,8 +24,17 @@ struct RejectedCommand: Command {
       for more in [mutation.serverError?.details, mutation.serverError?.hint].compactMap(\.self) {
         terminal.print("    \(Terminal.safe(more))")
       }
-      if let side = entry.side { terminal.print("    yours is in \(Terminal.safe(side))") }
+      if let advice = Self.advice(entry) { terminal.print("    \(Terminal.safe(advice))") }
     }
     return .success
+  }
+
+  /// Where the person's version lies, and what to do with it.
+  private static func advice(_ entry: RejectedEntry) -> String? {
+    switch entry.mutation.write.operation {
+    case .insert: entry.path.map { "yours is in \($0); save it again to try again" }
+    case .update: entry.side.map { "yours is in \($0)" }
+    case .delete: nil
+    }
   }
 }

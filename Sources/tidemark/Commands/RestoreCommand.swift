@@ -8,7 +8,8 @@ struct RestoreCommand: Command {
     discussion: """
       NAME is a text in 'tidemark trash'; PATH, the newest that lay there. Where its row still is, its file gets the text,
       which is an edit like any other; where it is gone, the text becomes a new row. What the file said before goes to the
-      trash, and the text itself stays there, too.
+      trash, and the text itself stays there, too. A PATH at which a file lies with the key of a deleted row makes that row
+      again of this file.
       """, positionalMax: 1)
 
   private let word: String

@@ -5,7 +5,10 @@ import OfflineEngine
 struct StatusCommand: Command {
   static let description = CommandDescription(
     name: "status", summary: "Show whether everything is in step, and what waits.",
-    discussion: "Needs no network. Exit code 0: in step; 3: changes wait; 4: something needs you.")
+    discussion: """
+      Needs no network. Exit code 0: in step, as far as is known here; 3: changes wait, or the last sync did not reach its
+      end; 4: something needs you.
+      """)
 
   init(_ arguments: Arguments) throws(UsageError) {}
 
@@ -26,8 +29,18 @@ struct StatusCommand: Command {
   }
 
   private func exitStatus(_ report: StatusReport) -> ExitStatus {
-    if report.rejected + report.conflicted + report.problems.count + report.held > 0 { return .needsPerson }
-    return report.pending > 0 ? .waiting : .success
+    if needs(report) > 0 || report.errorNeedsPerson { return .needsPerson }
+    return report.pending > 0 || !report.waits.isEmpty || isCutOff(report) ? .waiting : .success
+  }
+
+  /// How much needs a person.
+  private func needs(_ report: StatusReport) -> Int {
+    report.rejected + report.conflicted + report.problems.count + report.held
+  }
+
+  /// Whether the last sync failed, other than by the person's own switch.
+  private func isCutOff(_ report: StatusReport) -> Bool {
+    report.lastError != nil && report.network != NetworkStatus.disabled.rawValue
   }
 
   private func lines(_ report: StatusReport, _ terminal: Terminal) -> [String] {
@@ -35,10 +48,11 @@ struct StatusCommand: Command {
     var lines = [terminal.bold(headline(report)), "server    \(report.server) (\(report.network)); \(watcher)"]
     if let time = report.lastSyncedAt { lines.append("in step   last at \(time)") }
     for collection in report.collections {
-      lines.append("folder    \(Terminal.safe(collection.folder))/: \(collection.files) files, \(collection.rows) rows")
+      let (files, rows) = (count(collection.files, "file"), count(collection.rows, "row"))
+      lines.append("folder    \(Terminal.safe(collection.folder))/: \(files), \(rows)")
     }
-    for problem in report.problems { lines.append("problem   \(Terminal.safe(problem.description))") }
-    for wait in report.waits { lines.append("waiting   \(Terminal.safe(wait))") }
+    lines += short(problems(report), of: "problems").map { "problem   \(Terminal.safe($0))" }
+    lines += short(report.waits, of: "waits").map { "waiting   \(Terminal.safe($0))" }
     if report.conflicted > 0 {
       lines.append(
         "conflict  \(report.conflicted): see the *.mine.json files; delete one to keep theirs, or move it over its file"
@@ -46,21 +60,46 @@ struct StatusCommand: Command {
     }
     if report.rejected > 0 {
       lines.append(
-        "refused   \(report.rejected): see the *.refused.json files; fix and rename one to try again, or delete it")
+        "refused   \(report.rejected): see the *.refused.json files; fix and rename one to try again, or delete it. For a "
+          + "row that is new, save its own file again")
     }
     if report.held > 0 {
       lines.append("held      \(report.held): gone in large numbers; 'tidemark confirm' if that is meant")
     }
     if let error = report.lastError { lines.append("stopped   \(Terminal.safe(error))") }
+    if let time = report.nextTryAt { lines.append("next try  at \(time); 'tidemark sync' tries at once") }
     return lines
   }
 
+  private func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+
+  /// The problems, a line each; those that many files share are one.
+  private func problems(_ report: StatusReport) -> [String] {
+    let shared = Dictionary(grouping: report.problems, by: \.message)
+    var told: Set<String> = []
+    return report.problems.compactMap { problem in
+      guard let group = shared[problem.message], group.count > 3 else { return problem.description }
+      guard told.insert(problem.message).inserted else { return nil }
+      return "\(problem.path) and \(group.count - 1) others: \(problem.message)"
+    }
+  }
+
+  /// A list that fits on a screen.
+  private func short(_ lines: [String], of noun: String) -> [String] {
+    let most = 20
+    return lines.count <= most ? lines : lines.prefix(most - 1) + ["… and \(lines.count - most + 1) more \(noun)"]
+  }
+
   private func headline(_ report: StatusReport) -> String {
-    let people = report.rejected + report.conflicted + report.problems.count + report.held
+    let people = needs(report)
     if people > 0 {
       return "\(people) need\(people == 1 ? "s" : "") you\(report.pending > 0 ? ", \(report.pending) waiting" : "")"
     }
     if report.pending > 0 { return "\(report.pending) change\(report.pending == 1 ? "" : "s") waiting to be sent" }
+    if !report.waits.isEmpty { return "something waits here" }
+    if report.errorNeedsPerson { return "nothing waits here, but nothing is sent or fetched until you sign in again" }
+    if isCutOff(report) { return "nothing waits here; what changed on the server is not known" }
+    if report.network == NetworkStatus.disabled.rawValue { return "nothing waits here, and network access is off" }
     return report.lastSyncedAt == nil ? "nothing waits, not synced yet" : "in step"
   }
 }

@@ -1,5 +1,8 @@
 /// Rows of words in columns of even width.
 enum TextTable {
+  /// A longer cell pushes only its own line aside, not everybody's.
+  private static let widthMax = 60
+
   /// The lines, without spaces at their ends; every cell is escaped.
   static func lines(_ rows: [[String]], indent: String = "") -> [String] {
     let rows = rows.map { $0.map(Terminal.safe) }
@@ -7,12 +10,12 @@ enum TextTable {
     for row in rows {
       for (column, cell) in row.enumerated() {
         if column == widths.count { widths.append(0) }
-        widths[column] = max(widths[column], cell.count)
+        if cell.count <= widthMax { widths[column] = max(widths[column], cell.count) }
       }
     }
     return rows.map { row in
       let cells = row.enumerated().map { column, cell in
-        column == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[column] - cell.count)
+        column == row.count - 1 ? cell : cell + String(repeating: " ", count: max(0, widths[column] - cell.count))
       }
       var line = indent + cells.joined(separator: "  ")
       while line.last == " " { line.removeLast() }

@@ -32,7 +32,7 @@ import Testing
     "what is no row's file says why",
     arguments: [
       ("tasks/.task-1.json.swp", "left alone"), ("tasks/notes.md", ".json"), ("tasks", "the folder of table tasks"),
-      ("elsewhere/a.json", "not in a collection's folder"), ("", "not in a collection's folder"),
+      ("elsewhere/a.json", "not in a collection's folder"), ("", "the workspace"),
       (".tidemark/tmp/a.json", "Tidemark's own"), ("tidemark.json", "settings"), ("tasks/link.json", "a symbolic link"),
       ("tasks/inner", "only files directly in there"), ("tasks/none.mine.json", "nothing is known of it"),
       ("tasks/none.problem.txt", "cannot be read"),

@@ -23,6 +23,8 @@ struct DeleteTests {
       one.advance(.seconds(seconds))
       _ = try await one.workspace.tick()
       #expect(try one.queue.count == queued)
+      let missing = try await one.workspace.summary().missing
+      #expect(missing.map(\.path) == (queued == 0 ? ["tasks/task-1.json"] : []))
     }
     try await one.settle()
     #expect(world.rows[key(1)] == nil)
