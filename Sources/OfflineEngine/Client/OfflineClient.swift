@@ -192,20 +192,38 @@ public final class OfflineClient: Sendable {
   /// Sends something as the current user, with one refresh of a refused token; while a session restores, under the
   /// project's key.
   func withToken<T: Sendable>(_ body: (Secret?) async throws(SupabaseError) -> T) async throws -> T {
-    let source = auth.tokens(of: auth.state.isSettled ? currentUser : "")
-    do {
-      let token = try await source.accessToken()
-      do throws(SupabaseError) {
-        return try await body(token)
-      } catch .tokenRefused {
-        return try await body(try await source.accessToken(replacing: token))
-      }
-    } catch let error as SessionFailure {
-      throw OfflineError.session(error)
-    } catch let error as SupabaseError {
-      if case .http(.cancelled) = error { throw CancellationError() }
-      throw OfflineError(error)
+    try await withToken(auth.state, body)
+  }
+
+  /// Sends something as who is signed in by `session`.
+  func withToken<T: Sendable>(
+    _ session: SessionState, _ body: (Secret?) async throws(SupabaseError) -> T
+  ) async throws -> T {
+    let source = auth.tokens(of: session.isSettled ? session.user ?? "" : "")
+    let token = try await Self.token(from: source, replacing: nil)
+    do throws(SupabaseError) {
+      return try await body(token)
+    } catch {
+      guard case .tokenRefused = error else { throw Self.thrown(error) }
     }
+    let fresh = try await Self.token(from: source, replacing: token)
+    do throws(SupabaseError) {
+      return try await body(fresh)
+    } catch {
+      throw Self.thrown(error)
+    }
+  }
+
+  private static func token(from source: any TokenSource, replacing refused: Secret?) async throws -> Secret? {
+    do throws(SessionFailure) {
+      return try await source.accessToken(replacing: refused)
+    } catch {
+      throw OfflineError.session(error)
+    }
+  }
+
+  private static func thrown(_ error: SupabaseError) -> any Error {
+    if case .http(.cancelled) = error { CancellationError() } else { OfflineError(error) }
   }
 
   // MARK: The network switch
