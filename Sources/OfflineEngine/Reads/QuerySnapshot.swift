@@ -86,6 +86,7 @@ public struct LiveReadBuilder: ReadShaping {
 ///
 /// A loop throws `OfflineError.decoding` when rows do not have the shape, and `.closed` for a client that is not open.
 public struct QuerySnapshotSequence<Row: Decodable & Sendable>: AsyncSequence, Sendable {
+  /// The rows at one moment.
   public typealias Element = QuerySnapshot<Row>
 
   let builder: LiveReadBuilder
