@@ -52,7 +52,7 @@ let package = Package(
     .testTarget(
       name: "SupabaseAPITests", dependencies: ["SupabaseAPI"], exclude: ["Goldens", "Fixtures"], swiftSettings: strict),
     .testTarget(
-      name: "OfflineEngineTests", dependencies: ["OfflineEngine", "StandInServer"], exclude: ["Goldens"],
+      name: "OfflineEngineTests", dependencies: ["OfflineEngine", "StandInServer", "SQLite"], exclude: ["Goldens"],
       swiftSettings: strict),
     .testTarget(
       name: "FileWorkspaceTests", dependencies: ["FileWorkspace", "StandInServer"], swiftSettings: strict),

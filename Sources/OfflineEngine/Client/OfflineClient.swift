@@ -28,6 +28,8 @@ public final class OfflineClient: Sendable {
     var hasWarnedOfDryRun = false
     var lastSyncedAt: WallTime?
     var lastSyncError: SyncFailed?
+    /// What the client has last acted on.
+    var session: SessionState?
   }
 
   /// A client that does nothing before it is opened.
@@ -113,8 +115,12 @@ public final class OfflineClient: Sendable {
     } else if session == .signedOut, pendingCount("") > 0 {
       scheduler.trigger(.sessionSettled)
     }
+    state.withLock { $0.session = session }
     store.changes.ring()
   }
+
+  /// The session that the client has last acted on; `nil` before the first.
+  var notedSession: SessionState? { state.withLock(\.session) }
 
   private func note(_ availability: NetworkAvailability) {
     let isBack = network.note(availability)

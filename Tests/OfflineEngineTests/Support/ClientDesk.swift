@@ -34,7 +34,8 @@ struct ClientDesk {
       configuration, environment: EngineEnvironment(clock: clock, http: http, makeID: { "unused" }))
     if isOpened {
       try await client.open()
-      if session?.expiresAt ?? 0 > clock.now().seconds { _ = await client.auth.settled(waitingAtMost: .seconds(1)) }
+      guard session?.expiresAt ?? .max > clock.now().seconds else { return }
+      for await _ in client.store.changes.rings() where client.notedSession?.isSettled ?? false { break }
     }
   }
 

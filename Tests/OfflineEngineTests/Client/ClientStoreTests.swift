@@ -1,0 +1,106 @@
+import Foundation
+import LosslessJSON
+import SQLite
+import SupabaseAPI
+import Testing
+
+@testable import OfflineEngine
+
+@Suite("A client and its database")
+struct ClientStoreTests {
+  private func error(path: String, change: (inout OfflineConfiguration) -> Void = { _ in }) async -> OfflineError? {
+    do {
+      _ = try await ClientDesk(path: path, change: change)
+      return nil
+    } catch {
+      return error as? OfflineError
+    }
+  }
+
+  @Test("that is damaged is refused with a typed error, and left as it is")
+  func damaged() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("state.sqlite")
+    let text = Data("this is no database, but somebody's notes\n".utf8) + Data(repeating: 65, count: 4_096)
+    try text.write(to: URL(filePath: path))
+    guard case .storage? = await error(path: path) else {
+      Issue.record("opened")
+      return
+    }
+    #expect(try Data(contentsOf: URL(filePath: path)) == text)
+  }
+
+  @Test("of a later program is refused with a typed error")
+  func later() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("state.sqlite")
+    _ = try EngineStore(path: path, clock: VirtualClock())
+    let database = try Database(path: path)
+    try database.execute("UPDATE schema_version SET version = 99 WHERE part = 'engine'")
+    guard case .storage(let reason)? = await error(path: path) else {
+      Issue.record("opened")
+      return
+    }
+    #expect(!reason.isEmpty)
+  }
+
+  @Test("in a folder that is not there is refused with a typed error")
+  func missing() async throws {
+    guard case .storage? = await error(path: "/nonexistent/folder/state.sqlite") else {
+      Issue.record("opened")
+      return
+    }
+  }
+
+  @Test(
+    "with settings that cannot work is refused, saying which",
+    arguments: [
+      (["tasks": " "], [:], "blank"), (["tasks": "id"], [:], "key"), (["notes": "slug"], ["notes": ["slug"]], "key"),
+      ([:], ["notes": []], "no column"),
+    ] as [([String: String], [String: [String]], String)])
+  func settings(_ versions: [String: String], _ keys: [String: [String]], _ word: String) async throws {
+    let refusal = await error(path: ":memory:") {
+      $0.versionColumns = versions
+      $0.primaryKeys = keys
+    }
+    guard case .configuration(let reason)? = refusal else {
+      Issue.record("opened")
+      return
+    }
+    #expect(reason.contains(word))
+  }
+
+  @Test("that cannot be written when a write is made: a typed error, nothing is sent, and nothing is half-recorded")
+  func full() async throws {
+    let desk = try await ClientDesk([.answer(201, "")])
+    try desk.client.store.transaction(user: "") {
+      try $0.database.execute(
+        "CREATE TRIGGER full BEFORE INSERT ON mutation BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END")
+    }
+    let error = await #expect(throws: OfflineError.self) {
+      try await desk.tasks.insert(WriteOutcomeTests.row).execute()
+    }
+    guard case .storage(let reason)? = error else {
+      Issue.record("no storage error")
+      return
+    }
+    #expect(reason.contains("full"))
+    #expect(try desk.pending.isEmpty && desk.http.requests.isEmpty)
+  }
+
+  @Test("is told apart by user: switching users keeps each one's queue")
+  func users() async throws {
+    let other = "00000000-0000-4000-8000-000000000001"
+    let desk = try await ClientDesk([
+      .answer(200, session(of: other).json.serialized()), .answer(200, session(of: Desk.user).json.serialized()),
+    ])
+    desk.client.disableNetwork()
+    _ = try await desk.tasks.insert(TaskRow(id: 1, title: "mine")).execute()
+    try await desk.client.auth.signIn(email: "other@example.com", password: Secret("p"))
+    #expect(try desk.pending.isEmpty)
+    _ = try await desk.tasks.insert(TaskRow(id: 2, title: "theirs")).execute()
+    #expect(try desk.pending.map { $0.rowKeys.map(\.text) } == [["2"]])
+    try await desk.client.auth.signIn(email: "me@example.com", password: Secret("p"))
+    #expect(try desk.pending.map { $0.rowKeys.map(\.text) } == [["1"]])
+  }
+}
