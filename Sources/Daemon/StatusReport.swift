@@ -130,7 +130,8 @@ extension StatusReport {
       report.lastSyncedAt = try transaction.note(OpenWorkspace.Note.lastSyncedAt).flatMap { Int64($0) }
         .map { WallTime(nanoseconds: $0).text }
       report.lastError = try transaction.note(OpenWorkspace.Note.lastError)
-      report.errorNeedsPerson = try transaction.note(OpenWorkspace.Note.sessionEnded) != nil
+      let session = try? folder.session.load()
+      report.errorNeedsPerson = try session == nil || transaction.note(OpenWorkspace.Note.sessionEnded) != nil
       return report
     }
   }
@@ -145,7 +146,10 @@ extension OpenWorkspace {
       isWatching: isWatching)
     report.lastSyncedAt = status.lastSyncedAt?.text
     report.lastError = status.lastSyncError.map { "\($0)" }
-    if case .session(.ended)? = status.lastSyncError { report.errorNeedsPerson = true }
+    switch status.lastSyncError {
+    case .session(.ended)?, .session(.signedOut)?, .session(.otherUser)?: report.errorNeedsPerson = true
+    default: break
+    }
     report.nextTryAt = watchState.nextTry?.text
     report.waits += await workspace.waits()
     if let trouble = watchState.trouble {

@@ -17,7 +17,7 @@ import Testing
     defer { listener.stop() }
     async let served: Void = { for await call in listener.calls { body(call) } }()
     let result = await withCheckedContinuation { continuation in
-      BlockingThread {
+      Thread {
         continuation.resume(
           returning: Result {
             try ControlClient.ask(ControlRequest("x"), folderPath: folder.path, silenceSeconds: silenceSeconds)

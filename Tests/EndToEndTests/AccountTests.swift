@@ -27,6 +27,7 @@ import Testing
     #expect(refused.status == 1)
     #expect(refused.errors.contains("tidemark login"))
     #expect(try await a.status()["pending"] as? Int == 1)
+    #expect(try await a.run("status").status == 4, "nothing goes on until somebody signs in")
     try await b.sync()
     #expect(try b.titles().isEmpty, "nothing was sent")
     let nobody = try await a.run("whoami")

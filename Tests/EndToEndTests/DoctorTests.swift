@@ -33,6 +33,23 @@ import Testing
     await watch?.stop()
   }
 
+  @Test("what lies about like a row and is none is named, without being a trouble")
+  func overlooked() async throws {
+    let site = try await Site()
+    let a = try await site.workspace("a", isFirst: true)
+    try await a.sync()
+    for folder in ["work", "pictures"] {
+      try FileManager.default.createDirectory(atPath: "\(a.path)/tasks/\(folder)", withIntermediateDirectories: true)
+    }
+    try a.write("tasks/work/x.json", "{\"title\": \"x\"}")
+    try a.write("tasks/pictures/x.png", "")
+    try a.write("tasks/UP.JSON", "{\"title\": \"up\"}")
+    try a.write("tasks/readme.txt", "")
+    let done = try await a.run("doctor")
+    #expect(done.status == 0)
+    #expect(done.output.contains("tasks/UP.JSON, tasks/work/: no row"), "\(done.output)")
+  }
+
   @Test("values that were refused or dropped are no proof that the version column stays")
   func refusedValues() async throws {
     let site = try await Site()

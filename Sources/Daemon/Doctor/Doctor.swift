@@ -109,6 +109,7 @@ public struct Doctor: Sendable {
       for collection in settings.collections {
         let health = try CollectionHealth(transaction, collection, files: files)
         checks.append(Self.mirror(health))
+        if let check = Self.overlooked(health) { checks.append(check) }
         checks.append(Self.version(health, collection))
       }
       let counts = try transaction.counts()
@@ -137,6 +138,15 @@ public struct Doctor: Sendable {
     return DoctorCheck(
       name, isQuiet ? .ok : health.rowsWithoutFile > 0 ? .trouble : .note,
       parts.joined(separator: ", ") + (isQuiet ? "" : "; \(advice(health))"))
+  }
+
+  /// Names what lies in the folder like a row and is none.
+  private static func overlooked(_ health: CollectionHealth) -> DoctorCheck? {
+    guard !health.overlooked.isEmpty else { return nil }
+    let names = health.overlooked.prefix(3).joined(separator: ", ") + (health.overlooked.count > 3 ? ", …" : "")
+    return DoctorCheck(
+      "names in \(health.folder)/", .note,
+      "\(names): no row, since only files directly in \(health.folder)/ whose names end in .json are; left alone")
   }
 
   private static func advice(_ health: CollectionHealth) -> String {

@@ -14,6 +14,8 @@ public struct CollectionHealth: Sendable, Hashable {
   public var missing: [String] = []
   /// Rows' files that the mirror does not know, without those that have a problem.
   public var unknown: [String] = []
+  /// What a person may take for rows although it is none: folders with `.json` files in them, and names in capitals.
+  public var overlooked: [String] = []
   /// Rows of the server that have neither a file nor anything queued, parked or to be written.
   public var rowsWithoutFile = 0
   /// How many of the missing files wait for a person's word.
@@ -41,7 +43,17 @@ public struct CollectionHealth: Sendable, Hashable {
     _ entries: [MirrorEntry], _ troubled: [String], _ files: any FileSystem
   ) throws {
     guard isFolderThere else { return }
-    let names = Set(try files.list(folder).entries.map { PathKey(WorkspacePath.joined(folder, $0.name)) })
+    let listed = try files.list(folder).entries
+    let names = Set(listed.map { PathKey(WorkspacePath.joined(folder, $0.name)) })
+    for entry in listed.sorted(by: { PathKey($0.name) < PathKey($1.name) }) where !entry.name.hasPrefix(".") {
+      let path = WorkspacePath.joined(folder, entry.name)
+      switch (entry.status.kind, FileNames.kind(of: entry.name)) {
+      case (.file, .other) where entry.name.lowercased().hasSuffix(".json"): overlooked.append(path)
+      case (.folder, .other) where try files.list(path).entries.contains { FileNames.isRowFile($0.name) }:
+        overlooked.append(path + "/")
+      default: break
+      }
+    }
     let paths = entries.compactMap(\.path)
     missing = paths.filter { !names.contains(PathKey($0)) }.sorted()
     let knownPaths = Set((paths + troubled).map(PathKey.init))

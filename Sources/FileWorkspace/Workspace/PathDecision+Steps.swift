@@ -42,8 +42,10 @@ extension PathDecision {
     }
     if case .row = reading.file, let known = entry { try remember(reading, known) }
     let waits = try waitsForSides ?? planSides(reading, entry)
+    let isUpdated = steps.contains { if case .update = $0 { true } else { false } }
+    let isKeyDue = !waits && !isUpdated && (entry?.keyDueAt.map { $0 <= workspace.now } ?? false)
     // Whether a file that is to be written has a problem, its writing will tell.
-    if !isFileWritten { try clearProblem(reading.path) }
+    if !isFileWritten, !isKeyDue { try clearProblem(reading.path) }
     guard !waits, !isFileWritten else { return }
     guard let known = entry else {
       // A row without a file that needs none.
@@ -52,9 +54,9 @@ extension PathDecision {
       }
       return
     }
-    if steps.contains(where: { if case .update = $0 { true } else { false } }) {
+    if isUpdated {
       result.again.append(reading.path)  // The queued edit is part of the row now; others' changes may be, too.
-    } else if known.keyDueAt.map({ $0 <= workspace.now }) ?? false {
+    } else if isKeyDue {
       try writeKey(reading, known)
     } else if !keepsChange {
       try transaction.clearChange(collection.table, known.base.key.text)

@@ -224,6 +224,15 @@ extension Workspace {
       let paths = due.filter { $0.collection == collection.folder }.compactMap(\.path)
       if !paths.isEmpty { try reconcile(paths, collection, &report) }
     }
+    // What could not be written now is tried again later, not at every tick.
+    guard !due.isEmpty, try !client.read({ try Mirror($0).entriesWithKeyDue(by: now) }).isEmpty else { return }
+    try client.transaction { transaction in
+      let mirror = Mirror(transaction)
+      for var entry in try mirror.entriesWithKeyDue(by: now) {
+        entry.keyDueAt = now + Self.keyDelay
+        try mirror.save(entry)
+      }
+    }
   }
 }
 

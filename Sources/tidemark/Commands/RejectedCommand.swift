@@ -32,7 +32,7 @@ struct RejectedCommand: Command {
   /// Where the person's version lies, and what to do with it.
   private static func advice(_ entry: RejectedEntry) -> String? {
     switch entry.mutation.write.operation {
-    case .insert: entry.path.map { "yours is in \($0); save it again to try again" }
+    case .insert, .upsert: entry.path.map { "yours is in \($0); save it again to try again" }
     case .update: entry.side.map { "yours is in \($0)" }
     case .delete: nil
     }

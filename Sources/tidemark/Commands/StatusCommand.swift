@@ -64,10 +64,13 @@ struct StatusCommand: Command {
           + "row that is new, save its own file again")
     }
     if report.held > 0 {
-      lines.append("held      \(report.held): gone in large numbers; 'tidemark confirm' if that is meant")
+      lines.append(
+        "held      \(report.held): missing in large numbers; put them back, or 'tidemark confirm' if they are to go")
     }
     if let error = report.lastError { lines.append("stopped   \(Terminal.safe(error))") }
-    if let time = report.nextTryAt { lines.append("next try  at \(time); 'tidemark sync' tries at once") }
+    if let time = report.nextTryAt, !report.errorNeedsPerson {
+      lines.append("next try  at \(time); 'tidemark sync' tries at once")
+    }
     return lines
   }
 

@@ -14,6 +14,30 @@ struct NewFileTests {
     var testDescription: String { "\(name): \(text)" }
   }
 
+  @Test("a key that cannot be written for a while is a problem told once, and is written later")
+  func keyNotWritten() async throws {
+    let world = try await TaskWorld.make()
+    let replica = try world.replica()
+    try await replica.sync()
+    try replica.write("a.json", #"{"title": "Milk"}"#)
+    try await replica.sync()
+    try replica.files.person.setOwner("tasks/a.json", 4711)
+    replica.advance(.seconds(40))
+    var events: [WorkspaceEvent] = []
+    for _ in 0..<5 {
+      events += try await replica.workspace.tick().events
+      let next = try #require(try await replica.workspace.nextTick())
+      #expect(next > replica.client.now + .seconds(1), "it is not tried again and again")
+      replica.advance(to: next)
+    }
+    #expect(events.map(\.kind).filter { $0 != .note } == [.problem])
+    try replica.files.person.setOwner("tasks/a.json", replica.files.user)
+    replica.advance(.seconds(40))
+    _ = try await replica.workspace.tick()
+    #expect(replica.json("a.json")?["id"] != nil)
+    #expect(try replica.isClear)
+  }
+
   @Test(
     "a new file is one row, whatever of it was typed",
     arguments: [

@@ -220,6 +220,20 @@ struct UndoTests {
     #expect(other.json("bread.json")?["notes"] == .null)
   }
 
+  @Test("while git is at work nothing is undone, and afterwards all of it")
+  func git() async throws {
+    let (_, one, other) = try await two([task(1, "Milk")])
+    try other.edit("milk.json", ["title": "Oat milk"])
+    try await other.sync()
+    try await one.sync()
+    try one.files.person.createFolder(".git")
+    try one.files.person.save(".git/index.lock", [])
+    await #expect(throws: WorkspaceRequestError.self) { _ = try await one.workspace.undo() }
+    #expect(one.json("milk.json")?["title"] == "Oat milk")
+    try one.files.person.remove(".git/index.lock")
+    #expect(fates(try await one.workspace.undo()) == ["milk.json": .putBack])
+  }
+
   @Test("a file that was renamed since is found under its new name")
   func renamed() async throws {
     let (_, one, other) = try await two([task(1, "Milk")])
