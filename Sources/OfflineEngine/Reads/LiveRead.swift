@@ -35,6 +35,8 @@ private final class LiveRead: Sendable {
     var round = 0
     var last: QuerySnapshot<JSONObject>?
     var lastChange: Int64?
+    /// Whether what is kept should be fetched again, as it was last looked at.
+    var isStale = false
   }
 
   private let client: OfflineClient
@@ -89,6 +91,7 @@ private final class LiveRead: Sendable {
           state.isAnswered = false
           state.isTried = false
           state.lastChange = nil
+          state.isStale = false
           state.round += 1  // An answer to the one who left is nobody's here.
           state.refresh = .idle
         }
@@ -206,7 +209,8 @@ private final class LiveRead: Sendable {
       )
     }
     guard let (change, shown) = found else { return }
-    if let shown, shown.isStale { askAgain() }
+    if let shown { state.withLock { $0.isStale = shown.isStale } }
+    askAgain()
     guard var next = shown.map(Self.snapshot) ?? last else { return }
     next.refresh = state.withLock(\.refresh)
     next.isFromCache = !isAnswered
@@ -232,8 +236,10 @@ private final class LiveRead: Sendable {
   /// Has a list fetched again that a write has made doubtful.
   private func askAgain() {
     let isAsked = state.withLock { state in
-      guard strategy != .cacheOnly, case .idle = state.refresh, !state.isDue else { return false }
+      // One that is on its way may have been sent before the write: its answer says whether it is enough.
+      guard strategy != .cacheOnly, state.isStale, case .idle = state.refresh, !state.isDue else { return false }
       state.isDue = true
+      state.isStale = false
       return true
     }
     if isAsked { ringer.yield() }

@@ -12,8 +12,9 @@ import Testing
   }
 
   /// An answer that waits for a gate.
-  private static func gated(_ gate: Gate, _ title: String) -> ScriptedExchange.Step {
+  private static func gated(_ gate: Gate, _ title: String, asked: Gate? = nil) -> ScriptedExchange.Step {
     .init { _ in
+      asked?.open()
       await gate.opened()
       return HTTPResponse(status: 200, body: Array(#"[{"id":1,"title":"\#(title)","done":false}]"#.utf8))
     }
@@ -126,6 +127,21 @@ import Testing
     desk.check()
   }
 
+  @Test func `a refresh that a write overtook is followed by another`() async throws {
+    let desk = try await ReadDesk()
+    try await desk.warm()
+    let (gate, asked) = (Gate(), Gate())
+    desk.http.add([Self.gated(gate, "Milk", asked: asked), .answer(204, ""), Self.fresh("Oat milk, as stored")])
+    var loop = Self.live(desk).makeAsyncIterator()
+    _ = try await loop.next()
+    await asked.opened()
+    _ = try await desk.tasks.update(["title": "Oat milk"]).eq("id", value: 1).execute()
+    gate.open()
+    let next = try await Self.next(&loop) { $0.rows.map(\.title) != ["Oat milk"] }
+    #expect(next?.rows.map(\.title) == ["Oat milk, as stored"], "the older answer showed through")
+    desk.check()
+  }
+
   @Test func `a refresh is paused while access is off, and goes on when it is back`() async throws {
     let desk = try await ReadDesk()
     try await desk.warm()
@@ -146,9 +162,15 @@ import Testing
     try await desk.warm()
     await desk.say(.online, .online)
     // Three waits are short on this clock, the fourth lasts.
-    desk.http.add([.offline, .offline, .offline, .offline])
+    let last = Gate()
+    let failing = ScriptedExchange.Step { _ throws(HTTPError) in
+      last.open()
+      throw .cannotConnect(origin: "http://scripted", reason: "refused")
+    }
+    desk.http.add([.offline, .offline, .offline, failing])
     var loop = Self.live(desk).makeAsyncIterator()
-    while desk.http.requests.count < 5 { _ = try await loop.next() }
+    _ = try await loop.next()
+    await last.opened()
     await desk.say(.offline, .offline)
     let paused = try await Self.next(&loop, where: Self.isPaused)
     #expect(paused?.rows.map(\.title) == ["Milk"])
