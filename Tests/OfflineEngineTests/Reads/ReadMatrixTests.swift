@@ -262,8 +262,9 @@ import Testing
   private static let expired = session(of: Desk.user, expiresAt: 1)
 
   /// The Auth service's answer to a refresh, once a gate opens.
-  private static func refresh(_ gate: Gate) -> ScriptedExchange.Step {
+  private static func refresh(_ gate: Gate, _ asked: Gate) -> ScriptedExchange.Step {
     .init { _ in
+      asked.open()
       await gate.opened()
       let fresh = session(of: Desk.user, mark: "fresh")
       let body: JSONValue = [
@@ -277,8 +278,9 @@ import Testing
   @Test func `a read of a user whose session is being restored asks again once it is settled, and keeps that answer`()
     async throws
   {
-    let gate = Gate()
-    let desk = try await ReadDesk([Self.refresh(gate)], session: Self.expired)
+    let (gate, asked) = (Gate(), Gate())
+    let desk = try await ReadDesk([Self.refresh(gate, asked)], session: Self.expired)
+    await asked.opened()
     desk.http.add([
       .init { _ in
         gate.open()
@@ -289,11 +291,14 @@ import Testing
     #expect(response.value.map(\.title) == ["Milk"])
     let first = try #require(desk.http.requests.first { $0.method == "GET" })
     #expect(first.bearer != token(of: Desk.user, mark: "fresh").revealed)
+    let kept = try await desk.tasks.select(readStrategy: .cacheOnly).execute([TaskRow].self)
+    #expect(kept.value.map(\.title) == ["Milk"])
   }
 
   @Test func `a session that never settles gives the anonymous answer, kept nowhere, with a warning`() async throws {
-    let gate = Gate()
-    let desk = try await ReadDesk([Self.refresh(gate)], session: Self.expired)
+    let (gate, asked) = (Gate(), Gate())
+    let desk = try await ReadDesk([Self.refresh(gate, asked)], session: Self.expired)
+    await asked.opened()
     desk.http.add(Array(repeating: .rows("[]"), count: 4))
     let response = try await desk.tasks.select().execute([TaskRow].self)
     #expect(response.value.isEmpty)
@@ -308,8 +313,9 @@ import Testing
   }
 
   @Test func `a read that the stored user's cache can answer sends nothing meanwhile`() async throws {
-    let gate = Gate()
-    let desk = try await ReadDesk([Self.refresh(gate)], session: Self.expired)
+    let (gate, asked) = (Gate(), Gate())
+    let desk = try await ReadDesk([Self.refresh(gate, asked)], session: Self.expired)
+    await asked.opened()
     let query = try #require(ListQuery(TableRequest.select("tasks")))
     try desk.client.store.transaction(user: Desk.user) {
       try $0.keep(
