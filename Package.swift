@@ -40,7 +40,8 @@ let package = Package(
     .executableTarget(
       name: "tidemark", dependencies: ["Daemon", "FileWorkspace", "StandInServer"], swiftSettings: strict),
     .executableTarget(
-      name: "tidemark-bench", dependencies: ["SupabaseAPI", "SQLite", "LosslessJSON"], path: "Sources/Benchmarks",
+      name: "tidemark-bench", dependencies: ["OfflineEngine", "SupabaseAPI", "SQLite", "LosslessJSON"],
+      path: "Sources/Benchmarks",
       swiftSettings: strict),
 
     .executableTarget(

@@ -115,14 +115,8 @@ final class ChildProcess {
 
   /// A line of its `/proc/…/status`, such as `VmRSS`, in bytes.
   func memory(_ field: String) throws -> Double {
-    for line in try Files.text("/proc/\(id)/status").split(separator: "\n") where line.hasPrefix(field + ":") {
-      if let kibibytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({
-        Double($0)
-      }) {
-        return kibibytes * 1024
-      }
-    }
-    throw failure("/proc has no \(field)")
+    guard let bytes = try Machine.memory(field, of: "\(id)") else { throw failure("/proc has no \(field)") }
+    return bytes
   }
 
   /// The processor time it has used, in seconds.

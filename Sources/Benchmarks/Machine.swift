@@ -9,6 +9,15 @@ enum Machine {
     return fields.compactMap { Double($0) }
   }
 
+  /// The bytes in a field of a process's status, such as `VmRSS`; `nil` where there is no such field.
+  static func memory(_ field: String, of process: String = "self") throws -> Double? {
+    for line in try Files.text("/proc/\(process)/status").split(separator: "\n") where line.hasPrefix(field + ":") {
+      let kibibytes = line.split { $0 == " " || $0 == "\t" }.dropFirst().first.flatMap { Double($0) }
+      if let kibibytes { return kibibytes * 1024 }
+    }
+    return nil
+  }
+
   static func json(_ folder: String, program: String, seed: UInt64) -> JSONObject {
     let cores = Int64(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let memory = Int64(sysconf(Int32(_SC_PHYS_PAGES))) * Int64(sysconf(Int32(_SC_PAGESIZE)))

@@ -4,13 +4,13 @@ import SupabaseAPI
 
 /// A fresh folder with a stand-in server and the workspaces of one user, all real processes and files.
 final class Stage {
-  private static let email = "me@example.com"
-  private static let password = "correct horse battery"
+  static let email = "me@example.com"
+  static let password = "correct horse battery"
 
   let path: String
   let program: String
   let url: String
-  private let key: String
+  let key: String
   private let server: ChildProcess
   private var running: [ChildProcess] = []
   private let http = CurlExchange()

@@ -22,6 +22,10 @@ struct Workload: Sendable {
     },
     Workload(name: "unchanged", summary: "'sync' with nothing changed anywhere") { try await $0.unchanged($1) },
     Workload(name: "memory", summary: "the memory and the processor time of a watcher") { try await $0.memory($1) },
+    Workload(name: "enqueue", summary: "a developer's client queues writes, also behind many others") {
+      try await $0.enqueue($1)
+    },
+    Workload(name: "replay", summary: "a developer's client sends queued updates") { try await $0.replay($1) },
   ]
 }
 
@@ -29,7 +33,7 @@ struct Workload: Sendable {
 final class Bench {
   private let program: String
   private let folder: String
-  private let seed: UInt64
+  let seed: UInt64
   private var stages = 0
   /// Filled workspaces, with the seconds of their first sync: three workloads begin with one.
   private var filled: [Int: (stage: Stage, workspace: String, seconds: Double)] = [:]
@@ -46,7 +50,7 @@ final class Bench {
     filled = [:]
   }
 
-  private func stage() async throws -> Stage {
+  func stage() async throws -> Stage {
     stages += 1
     sync()
     return try await Stage("\(folder)/\(stages)", program: program)

@@ -16,7 +16,7 @@ extension UserEngine {
     let isDelete = write.operation == .delete
     let conflict = MutationConflict(
       mutationID: attempt.mutation.id, table: write.table, operation: write.operation, rowKey: write.key,
-      base: attempt.base.values, local: isDelete ? nil : write.values, server: server,
+      base: seen(attempt), local: isDelete ? nil : write.values, server: server,
       changedOnServer: isDelete ? [] : comparison?.changedOnServer ?? [],
       conflictingColumns: isDelete ? [] : comparison?.conflictingColumns ?? [])
     let (resolver, clock) = (configuration.resolver, environment.clock)
@@ -44,6 +44,16 @@ extension UserEngine {
     timer.cancel()
     guard let resolution else { throw .cancelled }
     return resolution
+  }
+}
+
+extension UserEngine {
+  /// What this device saw before a write: the columns it sets, and the version.
+  private func seen(_ attempt: GuardedAttempt) -> JSONObject {
+    guard let version = attempt.base.version,
+      let column = configuration.description(of: attempt.mutation.write.table)?.versionColumn
+    else { return attempt.base.values }
+    return attempt.base.values.merging([column: .string(version)])
   }
 }
 
