@@ -20,11 +20,15 @@ struct JSONSerializer {
     var next: Int
   }
 
+  /// Room for a row, so that writing one allocates once.
+  private static let usualBytes = 512
+
   private let style: JSONStyle
   private(set) var output: [UInt8] = []
 
   init(style: JSONStyle) {
     self.style = style
+    output.reserveCapacity(Self.usualBytes)
   }
 
   /// Writes one value with everything in it.
@@ -99,14 +103,14 @@ struct JSONSerializer {
       for index in bytes.indices {
         guard JSONSerializer.needsEscape(bytes[index]) else { continue }
         output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<index]))
-        output.append(contentsOf: JSONSerializer.escape(of: bytes[index]))
+        writeEscape(of: bytes[index])
         start = index + 1
       }
       output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start...]))
     }
     if done == nil {
       for byte in string.utf8 {
-        output.append(contentsOf: JSONSerializer.needsEscape(byte) ? JSONSerializer.escape(of: byte) : [byte])
+        if JSONSerializer.needsEscape(byte) { writeEscape(of: byte) } else { output.append(byte) }
       }
     }
     output.append(UInt8(ascii: "\""))
@@ -137,19 +141,19 @@ struct JSONSerializer {
     byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }
 
-  /// Returns how a byte that does not stand for itself is written in a string.
-  private static func escape(of byte: UInt8) -> [UInt8] {
+  /// Writes a byte that does not stand for itself in a string; byte by byte, since a text of JSON is full of quotes.
+  private mutating func writeEscape(of byte: UInt8) {
+    output.append(UInt8(ascii: "\\"))
     switch byte {
-    case UInt8(ascii: "\""): return Array(#"\""#.utf8)
-    case UInt8(ascii: "\\"): return Array(#"\\"#.utf8)
-    case 0x08: return Array(#"\b"#.utf8)
-    case 0x09: return Array(#"\t"#.utf8)
-    case 0x0A: return Array(#"\n"#.utf8)
-    case 0x0C: return Array(#"\f"#.utf8)
-    case 0x0D: return Array(#"\r"#.utf8)
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): output.append(byte)
+    case 0x08: output.append(UInt8(ascii: "b"))
+    case 0x09: output.append(UInt8(ascii: "t"))
+    case 0x0A: output.append(UInt8(ascii: "n"))
+    case 0x0C: output.append(UInt8(ascii: "f"))
+    case 0x0D: output.append(UInt8(ascii: "r"))
     default:
-      let digits = Array("0123456789abcdef".utf8)
-      return Array(#"\u00"#.utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      output.append(contentsOf: "u00".utf8)
+      for digit in [byte >> 4, byte & 15] { output.append(digit < 10 ? 0x30 + digit : 0x57 + digit) }
     }
   }
 }

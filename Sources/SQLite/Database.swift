@@ -18,6 +18,8 @@ public final class Database {
 
   let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
+  /// The same by where their SQL lies in memory: hashing an address takes a fraction of hashing a long text.
+  private var statementsByAddress: [UnsafeRawPointer: Statement] = [:]
   private var savepointDepth = 0
 
   /// Statements kept prepared; beyond this many the cache starts anew, which no caller's fixed set of SQL reaches.
@@ -44,6 +46,7 @@ public final class Database {
 
   deinit {
     statements.removeAll()
+    statementsByAddress.removeAll()
     sqlite3_close_v2(handle)
   }
 
@@ -130,7 +133,8 @@ public final class Database {
 
   private func prepared(_ sql: String, _ bindings: [SQLiteValue]) throws(SQLiteError) -> Statement {
     let statement: Statement
-    if let cached = statements[sql], !cached.isBusy {
+    let address = Self.address(of: sql)
+    if let cached = address.flatMap({ statementsByAddress[$0] }) ?? statements[sql], !cached.isBusy {
       statement = cached
     } else {
       var raw: OpaquePointer?
@@ -138,8 +142,10 @@ public final class Database {
       guard code == SQLITE_OK, let raw else { throw failure(code, sql) }
       statement = Statement(raw, sql: sql)
       if statements[sql] == nil {
-        if statements.count >= Self.statementCountMax { statements.removeAll() }
+        if statements.count >= Self.statementCountMax { forgetStatements() }
         statements[sql] = statement
+        // The statement keeps its SQL, so no other text can come to lie there as long as it stands here.
+        if let address { statementsByAddress[address] = statement }
       }
     }
     let code = statement.bind(bindings)
@@ -157,9 +163,20 @@ public final class Database {
     case SQLITE_DONE: return false
     default:
       let error = failure(code, statement.sql)
-      statements[statement.sql] = nil
+      forgetStatements()
       throw error
     }
+  }
+
+  private func forgetStatements() {
+    statements.removeAll()
+    statementsByAddress.removeAll()
+  }
+
+  /// Where a text's bytes lie; `nil` for one so short that it lies nowhere.
+  private static func address(of text: String) -> UnsafeRawPointer? {
+    guard text.utf8.count > 15 else { return nil }
+    return text.utf8.withContiguousStorageIfAvailable { $0.baseAddress.map(UnsafeRawPointer.init) } ?? nil
   }
 
   private func failure(_ code: Int32, _ sql: String) -> SQLiteError {

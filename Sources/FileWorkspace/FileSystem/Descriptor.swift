@@ -3,15 +3,25 @@ import Glibc
 /// An open file or folder, closed when its owner lets go.
 struct Descriptor: ~Copyable {
   let number: Int32
+  /// Who closes it, where somebody else does; held so that it stays open for as long as this is used.
+  private let lender: SharedDescriptor?
 
-  init(_ number: Int32) { self.number = number }
+  init(_ number: Int32) {
+    self.number = number
+    lender = nil
+  }
+
+  fileprivate init(lentBy lender: SharedDescriptor) {
+    number = lender.descriptor.number
+    self.lender = lender
+  }
 
   /// Stands for a file that is not there.
   static var none: Descriptor { Descriptor(-1) }
 
   var isNone: Bool { number < 0 }
 
-  deinit { if number >= 0 { close(number) } }
+  deinit { if number >= 0, lender == nil { close(number) } }
 
   /// Opens one component inside an open folder, never through a symbolic link and never waiting for a pipe's other end.
   static func open(
@@ -20,6 +30,16 @@ struct Descriptor: ~Copyable {
     let number = try call { openat(folder.number, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode) }
     return Descriptor(number)
   }
+}
+
+/// An open folder that several operations use, closed when the last of them has ended.
+final class SharedDescriptor: Sendable {
+  let descriptor: Descriptor
+
+  init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+
+  /// The same open folder, for one operation.
+  func lent() -> Descriptor { Descriptor(lentBy: self) }
 }
 
 /// An error number from the kernel.

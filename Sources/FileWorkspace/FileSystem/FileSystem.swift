@@ -34,6 +34,14 @@ public protocol FileSystem: Sendable {
   /// Lists a folder with the status of each entry, in one pass; entries that vanish meanwhile are left out.
   func list(_ folder: String) throws(FileSystemError) -> FolderListing
 
+  /// The names in a folder that begin with `prefix`, in no order; the entries themselves are not looked at.
+  func names(in folder: String, prefix: String) throws(FileSystemError) -> [String]
+
+  /// Runs `body` with folders kept open from one operation to the next, for many operations in few folders.
+  ///
+  /// A folder that is moved meanwhile is followed, as if it had been moved when `body` has ended.
+  func withFoldersOpen<Result>(_ body: () throws -> Result) rethrows -> Result
+
   /// The status of what lies at the path, nil when nothing does (or a folder on the way is missing).
   func status(_ path: String) throws(FileSystemError) -> FileStatus?
 
@@ -88,6 +96,14 @@ public protocol FileSystem: Sendable {
 }
 
 extension FileSystem {
+  /// The names of a listing that begin with `prefix`.
+  public func names(in folder: String, prefix: String) throws(FileSystemError) -> [String] {
+    try list(folder).entries.map(\.name).filter { $0.utf8.starts(with: prefix.utf8) }
+  }
+
+  /// Runs `body`; what keeps no folders open has nothing else to do.
+  public func withFoldersOpen<Result>(_ body: () throws -> Result) rethrows -> Result { try body() }
+
   /// Renames without ever replacing, by a second name where the file system has no such rename.
   ///
   /// - Throws: `exists` when something lies at the target, `unsupported` when neither way works.

@@ -78,6 +78,16 @@ public struct InMemoryPerson: Sendable {
     }
   }
 
+  /// Sets a file's modification time, as `touch -d` and copy tools do.
+  public func setModified(_ path: String, _ time: FileTime) throws(FileSystemError) {
+    try files.state.withLock { (disk) throws(FileSystemError) in
+      let inode = try disk.inode(path)
+      let changed = disk.tick()
+      disk.nodes[inode]?.modified = time
+      disk.nodes[inode]?.changed = changed
+    }
+  }
+
   /// Gives a file to another user.
   public func setOwner(_ path: String, _ owner: UInt32) throws(FileSystemError) {
     try files.state.withLock { (disk) throws(FileSystemError) in

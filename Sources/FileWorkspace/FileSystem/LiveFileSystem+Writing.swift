@@ -41,6 +41,7 @@ extension LiveFileSystem {
     let place = try place(of: path)
     do {
       try call { mkdirat(place.folder.number, place.name, isPrivate ? 0o700 : 0o777) }
+      letFoldersGo()
       return true
     } catch {
       guard error.code == EEXIST else { throw .from(error.code, path, "make the folder") }
@@ -55,6 +56,7 @@ extension LiveFileSystem {
     try system(path, "remove the folder") { () throws(SystemError) in
       _ = try call { unlinkat(place.folder.number, place.name, AT_REMOVEDIR) }
     }
+    letFoldersGo()
   }
 
   /// Writes a new file under a name that was free.

@@ -13,6 +13,7 @@ public final class LiveFileSystem: FileSystem {
   public let user: UInt32
   let rootFolder: Descriptor
   let temporaryNumber = Atomic<UInt64>(0)
+  private let openFolders = Mutex(OpenFolders())
 
   /// Opens the workspace's folder.
   ///
@@ -46,22 +47,9 @@ public final class LiveFileSystem: FileSystem {
     let descriptor = try openFolder(folder)
     return try system(folder, "list") { () throws(SystemError) in
       let before = try Self.status(in: descriptor, "")
-      // A second descriptor of its own: the stream closes the one it is given, and moves its position.
-      let copy = try call { openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-      guard let stream = fdopendir(copy) else {
-        let code = errno
-        close(copy)
-        throw SystemError(code: code)
-      }
-      defer { closedir(stream) }
       var listing = FolderListing(folder: before, entries: [])
-      while true {
-        errno = 0
-        guard let entry = readdir(stream) else {
-          if errno != 0 { throw SystemError(code: errno) }
-          break
-        }
-        try Self.add(entry, in: descriptor, to: &listing)
+      try Self.forEachEntry(in: descriptor) { start throws(SystemError) in
+        try Self.add(start, in: descriptor, to: &listing)
       }
       let after = try Self.status(in: descriptor, "")
       listing.isSteady = before.stamp == after.stamp
@@ -69,12 +57,34 @@ public final class LiveFileSystem: FileSystem {
     }
   }
 
-  private static func add(
-    _ entry: UnsafeMutablePointer<dirent>, in folder: borrowing Descriptor, to listing: inout FolderListing
+  /// Calls `body` with each name in an open folder but `.` and `..`.
+  private static func forEachEntry(
+    in folder: borrowing Descriptor, _ body: (UnsafePointer<CChar>) throws(SystemError) -> Void
   ) throws(SystemError) {
     guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return }
-    let start = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self)
-    if start[0] == 46 && (start[1] == 0 || (start[1] == 46 && start[2] == 0)) { return }
+    // A second descriptor of its own: the stream closes the one it is given, and moves its position.
+    let copy = try call { openat(folder.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    guard let stream = fdopendir(copy) else {
+      let code = errno
+      close(copy)
+      throw SystemError(code: code)
+    }
+    defer { closedir(stream) }
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else {
+        if errno != 0 { throw SystemError(code: errno) }
+        return
+      }
+      let start = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self)
+      if start[0] == 46 && (start[1] == 0 || (start[1] == 46 && start[2] == 0)) { continue }
+      try body(start)
+    }
+  }
+
+  private static func add(
+    _ start: UnsafePointer<CChar>, in folder: borrowing Descriptor, to listing: inout FolderListing
+  ) throws(SystemError) {
     var raw = statx()
     do {
       try call { tm_statx(folder.number, start, statusFlags, statusMask, &raw) }
@@ -87,6 +97,21 @@ public final class LiveFileSystem: FileSystem {
     } else {
       listing.unreadableNames.append(
         UnsafeBufferPointer(start: start, count: strlen(start)).map(UInt8.init(bitPattern:)))
+    }
+  }
+
+  /// The names in a folder that begin with `prefix`.
+  public func names(in folder: String, prefix: String) throws(FileSystemError) -> [String] {
+    let descriptor = try openFolder(folder)
+    return try system(folder, "list") { () throws(SystemError) in
+      var names: [String] = []
+      try Self.forEachEntry(in: descriptor) { start throws(SystemError) in
+        guard strncmp(start, prefix, prefix.utf8.count) == 0, let name = String(validatingCString: start) else {
+          return
+        }
+        names.append(name)
+      }
+      return names
     }
   }
 
@@ -119,13 +144,51 @@ public final class LiveFileSystem: FileSystem {
   }
 
   func place(of path: String) throws(FileSystemError) -> Place {
+    let folder = WorkspacePath.folder(of: path)
+    if let open = openFolders.withLock({ $0.folders[PathKey(folder)] }) {
+      let name = WorkspacePath.name(of: path)
+      try WorkspacePath.check(component: name, of: path)
+      return Place(folder: open.lent(), name: name)
+    }
     var parts = try WorkspacePath.components(of: path)
     let name = parts.popLast() ?? ""
-    return Place(folder: try openFolder(parts, path), name: name)
+    return Place(folder: kept(try openFolder(parts, path), as: folder), name: name)
   }
 
   func openFolder(_ path: String) throws(FileSystemError) -> Descriptor {
-    try openFolder(try WorkspacePath.components(of: path), path)
+    if let open = openFolders.withLock({ $0.folders[PathKey(path)] }) { return open.lent() }
+    return kept(try openFolder(try WorkspacePath.components(of: path), path), as: path)
+  }
+
+  /// Runs `body` with folders kept open from one operation to the next.
+  public func withFoldersOpen<Result>(_ body: () throws -> Result) rethrows -> Result {
+    openFolders.withLock { $0.users += 1 }
+    defer {
+      openFolders.withLock { open in
+        open.users -= 1
+        if open.users == 0 { open.folders = [:] }
+      }
+    }
+    return try body()
+  }
+
+  /// Walks every path anew from here on: folders came or went.
+  func letFoldersGo() { openFolders.withLock { $0.folders = [:] } }
+
+  /// The folders that are kept open while somebody wants them to be.
+  private struct OpenFolders {
+    var users = 0
+    var folders: [PathKey: SharedDescriptor] = [:]
+  }
+
+  /// Keeps a folder open where that is wanted; never the root, whose descriptor is at hand anyway.
+  private func kept(_ folder: consuming Descriptor, as path: String) -> Descriptor {
+    guard !path.isEmpty, openFolders.withLock({ $0.users > 0 }) else { return folder }
+    let shared = SharedDescriptor(folder)
+    openFolders.withLock { open in
+      if open.users > 0 { open.folders[PathKey(path)] = shared }
+    }
+    return shared.lent()
   }
 
   private func openFolder(_ parts: [String], _ path: String) throws(FileSystemError) -> Descriptor {

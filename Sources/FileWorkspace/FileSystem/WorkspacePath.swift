@@ -72,6 +72,12 @@ public enum WorkspacePath {
     return result
   }
 
+  /// Checks one component by the same rules.
+  static func check(component: String, of path: String) throws(FileSystemError) {
+    var text = component
+    if let reason = text.withUTF8({ flaw(of: $0) }) { throw .badPath(path, reason: reason) }
+  }
+
   private static func flaw(of part: UnsafeBufferPointer<UInt8>) -> String? {
     let dot = UInt8(ascii: ".")
     switch part.count {

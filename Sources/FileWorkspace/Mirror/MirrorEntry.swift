@@ -101,8 +101,10 @@ struct Mirror {
 
   /// Entries whose files are gone and not settled, in all collections.
   func absentEntries(_ collection: String) throws -> [MirrorEntry] {
-    try database.rows("SELECT * FROM mirror WHERE collection = ? AND absent_since IS NOT NULL", [.text(collection)])
-      .map(entry)
+    try database.rows(
+      "SELECT * FROM mirror INDEXED BY mirror_absent WHERE collection = ? AND absent_since IS NOT NULL",
+      [.text(collection)]
+    ).map(entry)
   }
 
   /// Entries whose key is to be written into the file at `time` or before.
@@ -113,7 +115,8 @@ struct Mirror {
 
   /// The earliest time at which a key is due.
   func nextKeyDue() throws -> WallTime? {
-    try database.first("SELECT min(key_due_at) AS t FROM mirror WHERE path IS NOT NULL")?.integer("t")
+    try database.first("SELECT min(key_due_at) AS t FROM mirror WHERE key_due_at IS NOT NULL AND path IS NOT NULL")?
+      .integer("t")
       .map(WallTime.init(nanoseconds:))
   }
 
@@ -171,23 +174,64 @@ struct Mirror {
 
   /// What a scan compares a folder with, by path.
   func knownFiles(_ collection: String) throws -> [PathKey: KnownFile] {
+    try files("path IS NOT NULL AND collection = ?", collection)
+  }
+
+  private func files(_ condition: String, _ collection: String) throws -> [PathKey: KnownFile] {
     var known: [PathKey: KnownFile] = [:]
+    // By their places: this is read for every file at every scan.
     try database.forEach(
-      "SELECT path, inode, birth, size, mtime, ctime, hash, read_at FROM mirror WHERE collection = ? AND path IS NOT NULL",
-      [.text(collection)]
+      """
+      SELECT path, inode, size, mtime, ctime, read_at, CASE WHEN ctime >= read_at - ? THEN hash END
+      FROM mirror WHERE \(condition)
+      """, [.integer(KnownFile.coarsestTick), .text(collection)]
     ) { row in
-      guard let path = row.text("path") else { return }
-      let seen = SeenFile(row)
-      let never = FileStamp(size: -1, modified: FileTime(nanoseconds: 0), changed: FileTime(nanoseconds: 0), inode: 0)
-      known[PathKey(path)] = KnownFile(
-        stamp: seen?.stamp ?? never, readAt: FileTime(nanoseconds: seen?.readAt.nanoseconds ?? 0))
+      guard case .text(let path) = row[0] else { return }
+      var file = KnownFile(
+        stamp: FileStamp(
+          size: -1, modified: FileTime(nanoseconds: 0), changed: FileTime(nanoseconds: 0), inode: 0),
+        readAt: FileTime(nanoseconds: 0))
+      if case .integer(let inode) = row[1], case .integer(let size) = row[2], case .integer(let modified) = row[3],
+        case .integer(let changed) = row[4]
+      {
+        file.stamp = FileStamp(
+          size: size, modified: FileTime(nanoseconds: modified), changed: FileTime(nanoseconds: changed),
+          inode: UInt64(bitPattern: inode))
+        if case .integer(let readAt) = row[5] { file.readAt = FileTime(nanoseconds: readAt) }
+        if case .text(let hash) = row[6] { file.hash = ContentHash(hash) }
+      }
+      known[PathKey(path)] = file
     }
     return known
+  }
+
+  /// Notes that a file with these numbers was read again and says what it said.
+  func setRead(_ collection: String, path: String, _ stamp: FileStamp, at time: WallTime) throws {
+    try database.execute(
+      """
+      UPDATE mirror SET read_at = ?
+      WHERE path = ? AND collection = ? AND inode = ? AND size = ? AND mtime = ? AND ctime = ?
+      """,
+      [
+        .integer(time.nanoseconds), .text(path), .text(collection), .integer(Int64(bitPattern: stamp.inode)),
+        .integer(stamp.size), .integer(stamp.modified.nanoseconds), .integer(stamp.changed.nanoseconds),
+      ])
   }
 
   func paths(_ collection: String) throws -> [String] {
     try database.rows("SELECT path FROM mirror WHERE collection = ? AND path IS NOT NULL", [.text(collection)])
       .compactMap { $0.text("path") }
+  }
+
+  /// The files of the rows whose key texts begin with `text`.
+  func files(_ collection: String, keysBeginningWith text: String) throws -> [(keyText: String, path: String)] {
+    try database.rows(
+      "SELECT key, path FROM mirror WHERE collection = ?1 AND path IS NOT NULL AND substr(key, 1, length(?2)) = ?2",
+      [.text(collection), .text(text)]
+    ).compactMap { row in
+      guard let key = row.text("key"), let path = row.text("path") else { return nil }
+      return (key, path)
+    }
   }
 
   /// What the mirror knows of a file's presence, without its values.
@@ -199,25 +243,54 @@ struct Mirror {
     var isMissed: Bool
   }
 
-  func presences(_ collection: String) throws -> [Presence] {
+  /// The files for which a listing may be news: not seen since they were written, missed, held, or without a path.
+  func openPresences(_ collection: String) throws -> [Presence] {
     try database.rows(
       """
       SELECT key, path, inode, birth, size, mtime, ctime, hash, read_at, was_seen, absent_since, is_held
       FROM mirror WHERE collection = ?
+        AND (was_seen = 0 OR path IS NULL OR absent_since IS NOT NULL OR is_held = 1)
       """, [.text(collection)]
-    ).map { row in
-      Presence(
-        keyText: row.text("key") ?? "", path: row.text("path"), stamp: SeenFile(row)?.stamp,
-        wasSeen: row.integer("was_seen") == 1,
-        isMissed: row.integer("absent_since") != nil || row.integer("is_held") == 1)
-    }
+    ).map(presence)
   }
+
+  /// The file at a path, if it is the collection's.
+  func presence(_ collection: String, path: String) throws -> Presence? {
+    try database.first(
+      """
+      SELECT key, path, inode, birth, size, mtime, ctime, hash, read_at, was_seen, absent_since, is_held
+      FROM mirror WHERE path = ? AND collection = ?
+      """, [.text(path), .text(collection)]
+    ).map(presence)
+  }
+
+  private func presence(_ row: SQLiteRow) -> Presence {
+    Presence(
+      keyText: row.text("key") ?? "", path: row.text("path"), stamp: SeenFile(row)?.stamp,
+      wasSeen: row.integer("was_seen") == 1,
+      isMissed: row.integer("absent_since") != nil || row.integer("is_held") == 1)
+  }
+
+  private static let unseen =
+    "was_seen = 0 AND absent_since IS NULL AND is_held = 0 AND path IS NOT NULL AND collection = ?"
 
   /// Whether files wait to be seen for the first time since they were written.
   func hasUnseen(_ collection: String) throws -> Bool {
-    try database.first(
-      "SELECT 1 FROM mirror WHERE collection = ? AND was_seen = 0 AND absent_since IS NULL AND is_held = 0 LIMIT 1",
-      [.text(collection)]) != nil
+    try database.first("SELECT 1 FROM mirror WHERE \(Self.unseen) LIMIT 1", [.text(collection)]) != nil
+  }
+
+  /// The files that nobody has seen since they were written and nobody has missed, by path.
+  func unseenFiles(_ collection: String) throws -> [PathKey: KnownFile] { try files(Self.unseen, collection) }
+
+  /// Notes that a listing shows one of the files that were not seen yet.
+  func setSeen(_ collection: String, path: String) throws {
+    try database.execute(
+      "UPDATE mirror SET was_seen = 1 WHERE \(Self.unseen) AND path = ?", [.text(collection), .text(path)])
+  }
+
+  /// Notes that a listing shows all of the files that were not seen yet: one statement for many files.
+  func setAllSeen(_ collection: String) throws {
+    try database.execute("UPDATE mirror SET was_seen = 1 WHERE \(Self.unseen)", [.text(collection)])
   }
 
   /// Notes that a listing shows the file; with the numbers of the last look it counts as seen.

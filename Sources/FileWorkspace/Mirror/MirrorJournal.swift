@@ -52,13 +52,9 @@ struct MirrorJournal: WriteBackJournal {
       entry.isHeld = false
       entry.keyDueAt = nil
       try mirror.save(entry)
-      if let table = collections[collection]?.table {
-        let row = try transaction.row(table, base.key)
-        // The row may have moved on while its file was written; then the change is still to be looked at.
-        let isCurrent = row.values.map { values in
-          base.values.members.allSatisfy { values[$0.name] ?? .null == $0.value }
-        }
-        if isCurrent == true { try transaction.clearChange(table, base.key.text) }
+      // The row may have moved on while its file was written; then the change is still to be looked at.
+      if let table = collections[collection]?.table, try isCurrent(base, table, transaction) {
+        try transaction.clearChange(table, base.key.text)
       }
     case (.written(let file), .side(let path)):
       try SideFiles(transaction).setDurable(path, file.status)
@@ -110,6 +106,11 @@ struct MirrorJournal: WriteBackJournal {
       SyncedFile(
         round: round, path: settled.intent.path, collection: folder, keyText: key.text, former: former,
         formerValues: [:], written: nil))
+  }
+
+  private func isCurrent(_ base: FileBase, _ table: String, _ transaction: EngineTransaction) throws -> Bool {
+    guard let values = try transaction.row(table, base.key).values else { return false }
+    return base.values.members.allSatisfy { values[$0.name] ?? .null == $0.value }
   }
 
   func pendingIntents() throws -> [WriteBackIntent] {

@@ -124,5 +124,12 @@ extension Migration {
         PRIMARY KEY (round, path)
       ) WITHOUT ROWID;
       """),
+    Migration(
+      "what is due",
+      """
+      -- Asked for at every turn, and nearly always nothing.
+      CREATE INDEX mirror_absent ON mirror (collection) WHERE absent_since IS NOT NULL;
+      CREATE INDEX mirror_key_due ON mirror (key_due_at) WHERE key_due_at IS NOT NULL;
+      """),
   ]
 }

@@ -30,6 +30,15 @@ enum WriteContext: Sendable, Hashable {
     return JSONValue.object(json).serialized()
   }
 
+  /// Whether the text is a side file's; of the many rows' texts none is parsed for that.
+  static func isSide(text: String) -> Bool {
+    guard text.utf8.starts(with: sideBeginning.utf8), case .side? = WriteContext(text: text) else { return false }
+    return true
+  }
+
+  /// What no row's text begins with: the kind comes first.
+  private static let sideBeginning = #"{"kind":"side""#
+
   init?(text: String) {
     guard let json = try? JSONValue(parsing: text), let kind = json["kind"]?.stringValue else { return nil }
     let key = json["key"]?.arrayValue.map(RowKey.init)

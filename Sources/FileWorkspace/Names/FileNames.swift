@@ -94,6 +94,7 @@ public enum FileNames {
 
   /// A text in lower case, words joined by dashes, cut at a character; empty where it has no letters and digits.
   private static func slug(_ text: String, bytesMax: Int) -> String {
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return asciiSlug(text, bytesMax: bytesMax) }
     var scalars = String.UnicodeScalarView()
     var bytes = 0
     var isAfterLetter = false
@@ -116,6 +117,24 @@ public enum FileNames {
       if bytes > bytesMax * 4 { break }
     }
     return shortened(TextForms.composed(String(scalars)), bytesMax: bytesMax)
+  }
+
+  /// The same of a text without any other scalars: no table needs to be asked.
+  private static func asciiSlug(_ text: String, bytesMax: Int) -> String {
+    var slug: [UInt8] = []
+    var bytes = 0
+    for byte in text.utf8.prefix(400) where byte != UInt8(ascii: "'") {
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"): slug.append(byte | 0x20)
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): slug.append(byte)
+      default: if slug.last.map({ $0 != UInt8(ascii: "-") }) ?? false { slug.append(UInt8(ascii: "-")) }
+      }
+      bytes += 1
+      if bytes > bytesMax * 4 { break }
+    }
+    slug.removeLast(max(0, slug.count - bytesMax))
+    while slug.last == UInt8(ascii: "-") { slug.removeLast() }
+    return String(decoding: slug, as: UTF8.self)
   }
 
   private enum Kind {

@@ -15,6 +15,7 @@ enum TextForms {
   ///
   /// Upper case first: only that way "ß" meets "SS", as it does on file systems that fold case in full.
   static func folded(_ text: String) -> String {
-    composed(composed(text).uppercased().lowercased())
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return FileNames.asciiLowered(text) }
+    return composed(composed(text).uppercased().lowercased())
   }
 }

@@ -4,11 +4,14 @@ public struct KnownFile: Sendable, Hashable {
   public var stamp: FileStamp
   /// When it was read, by this machine's clock.
   public var readAt: FileTime
+  /// The hash of what it said; needed only where the stamp is not certain.
+  public var hash: ContentHash?
 
   /// Makes a memory.
-  public init(stamp: FileStamp, readAt: FileTime) {
+  public init(stamp: FileStamp, readAt: FileTime, hash: ContentHash? = nil) {
     self.stamp = stamp
     self.readAt = readAt
+    self.hash = hash
   }
 
   /// How coarse a file system's clock may be, in nanoseconds (FAT's is the coarsest, at two seconds).

@@ -115,9 +115,10 @@ public struct Scanner: Sendable {
     for index in WorkspacePath.order(of: listing.entries.map(\.name)) {
       let entry = listing.entries[index]
       scan.names.append(entry.name)
-      guard isRow(entry.name) else { continue }
       let path = WorkspacePath.joined(folder, entry.name)
       let memory = known[PathKey(path)]
+      // A known path is a row's; only other names are judged.
+      guard memory != nil || isRow(entry.name) else { continue }
       if entry.status.kind == .file {
         if memory != nil { seen += 1 }
         scan.files.append(

@@ -43,6 +43,10 @@ struct SideFiles {
     .compactMap(side)
   }
 
+  func hasAny(_ collection: String) throws -> Bool {
+    try database.first("SELECT 1 FROM side_file WHERE collection = ? LIMIT 1", [.text(collection)]) != nil
+  }
+
   func all(_ collection: String) throws -> [SideFile] {
     try database.rows("SELECT * FROM side_file WHERE collection = ?", [.text(collection)]).compactMap(side)
   }

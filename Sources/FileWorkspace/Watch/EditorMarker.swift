@@ -10,14 +10,20 @@ public enum EditorMarker {
   /// - Complexity: O(n).
   public static func marked(among names: some Sequence<String>) -> [PathKey: String] {
     let names = Array(names)
-    var marked: [PathKey: String] = [:]
-    for marker in names {
-      guard let file = file(markedBy: marker) else { continue }
-      marked[PathKey(file)] = marker
-    }
+    let marked = markers(among: names)
     if marked.isEmpty { return [:] }
     let present = Set(names.map(PathKey.init))
     return marked.filter { present.contains($0.key) }
+  }
+
+  /// The markers in a listing by the names of the files they are for, whether those are there or not.
+  static func markers(among names: some Sequence<String>) -> [PathKey: String] {
+    var markers: [PathKey: String] = [:]
+    for marker in names {
+      guard let file = file(markedBy: marker) else { continue }
+      markers[PathKey(file)] = marker
+    }
+    return markers
   }
 
   /// Asks for one file whether an editor has it open, without listing its folder.

@@ -8,6 +8,7 @@ extension PathDecision {
   ///
   /// - Returns: Whether the row's own file must wait until a side file is durable.
   mutating func planSides(_ reading: PathReading, _ entry: MirrorEntry?) throws -> Bool {
+    guard mayHaveSides || !workspace.troubled.isEmpty else { return false }
     guard let key = try entry?.base.key ?? workspace.newFileKeys[PathKey(reading.path)] ?? keyOfSides(reading.path)
     else {
       return false
@@ -154,7 +155,7 @@ extension PathDecision {
   ///
   /// - Returns: Whether the path was settled so.
   mutating func settleMovedSide(_ reading: PathReading, _ entry: MirrorEntry?) throws -> Bool {
-    guard case .row(let file) = reading.file, let content = reading.content else { return false }
+    guard mayHaveSides, case .row(let file) = reading.file, let content = reading.content else { return false }
     for kind in [SideFileKind.mine, .refused] {
       guard let side = try sides.at(sidePath(kind, of: reading.path)), side.isDurable else { continue }
       let isThere = try workspace.files.status(side.path) != nil

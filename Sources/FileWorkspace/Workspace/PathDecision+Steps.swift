@@ -187,6 +187,7 @@ extension PathDecision {
     _ columns: JSONObject, _ reading: PathReading, _ entry: inout MirrorEntry?
   ) throws {
     guard var known = entry, case .row(let file) = reading.file else { return }
+    mayHaveSides = true
     try transaction.park(
       .update(collection.table, key: known.base.key, values: columns, base: base(of: columns, known.base)), server: nil,
       serverVersion: nil, message: "the row is gone from the server, and this file was edited since")
@@ -242,6 +243,7 @@ extension PathDecision {
       result.again.append(reading.path)
       return
     }
+    mayHaveSides = true
     try transaction.park(
       .update(
         collection.table, key: key, values: settable,

@@ -43,13 +43,16 @@ struct PathDecision {
   var isFromOlderText = false
   /// Whether a change of the path in hand waits for an editor.
   var isWaiting = false
+  /// Whether the collection has side files or listed writes at all; where not, no path is asked for them.
+  var mayHaveSides: Bool
 
-  init(workspace: DecisionParts, collection: Collection, transaction: EngineTransaction) {
+  init(workspace: DecisionParts, collection: Collection, transaction: EngineTransaction) throws {
     self.workspace = workspace
     self.collection = collection
     self.transaction = transaction
     mirror = Mirror(transaction)
     sides = SideFiles(transaction)
+    mayHaveSides = try sides.hasAny(collection.folder) || transaction.hasListedMutations(collection.table)
   }
 
   // MARK: One path
@@ -74,7 +77,7 @@ struct PathDecision {
       reading.file = .row(FileRow(values: known, key: nil))
     }
     if try settleMovedSide(reading, entry) { return }
-    var current = try learnedEntry(path: reading.path)
+    var current = try learned(entry)
     for _ in 0..<4 {
       let steps = try steps(reading, &current)
       if case .takeBackDelete(let key)? = steps.first {
@@ -103,9 +106,9 @@ struct PathDecision {
     }
   }
 
-  /// The entry of a path, which knows by now what the server filled in when it took the row made here.
-  private func learnedEntry(path: String) throws -> MirrorEntry? {
-    guard var entry = try mirror.entry(path: path) else { return nil }
+  /// The entry of a path with what the server filled in when it took the row made here.
+  private func learned(_ known: MirrorEntry?) throws -> MirrorEntry? {
+    guard var entry = known else { return nil }
     guard entry.base.version == nil, let made = try transaction.takeMadeRow(collection.table, entry.base.key) else {
       return entry
     }
@@ -155,19 +158,19 @@ struct PathDecision {
     }
     let key = base?.key ?? fileKey ?? workspace.newFileKeys[PathKey(reading.path)]
     let otherKey = fileKey.flatMap { $0 == base?.key ? nil : $0 }
-    let marker = workspace.editorMarker(reading.path)
     let input = ReconcileInput(
       base: base, file: reading.file, row: try key.map(row) ?? .unknown,
       otherRow: base == nil ? .unknown : try otherKey.map(row) ?? .unknown,
       owner: try keyOwner(reading, besides: entry),
-      mayWrite: marker == nil)
+      mayWrite: true)
     if let base { entry?.base = base }
     let steps = reconcile(input)
-    if let marker, reconcile(with(input) { $0.mayWrite = true }) != steps {
-      result.waiting.append((reading.path, marker))
-      isWaiting = true
-    }
-    return steps
+    // Whether an editor has the file open is looked up only where it makes a difference.
+    let careful = reconcile(with(input) { $0.mayWrite = false })
+    guard careful != steps, let marker = workspace.editorMarker(reading.path) else { return steps }
+    result.waiting.append((reading.path, marker))
+    isWaiting = true
+    return careful
   }
 
   private func with(_ input: ReconcileInput, _ change: (inout ReconcileInput) -> Void) -> ReconcileInput {

@@ -57,7 +57,7 @@ extension Workspace {
   /// A name that no file has.
   func freePath(title: String, id: String, _ collection: Collection) throws -> (path: String, id: String) {
     let onDisk = try files.list(collection.folder).entries.map(\.name)
-    try loadNames(collection, onDisk: onDisk)
+    try client.read { try loadNames(collection, $0) }
     var taken = takenNames[collection.folder] ?? TakenNames()
     for name in onDisk { taken.insert(name) }
     let name = FileNames.fileName(title: title, id: id) { taken.contains(folded: $0) }
@@ -103,8 +103,8 @@ extension Workspace {
     case .key(let text):
       // Fewer letters of a key may begin many.
       let paths = try client.read { transaction in
-        try collections.flatMap { try Mirror(transaction).presences($0.folder) }
-      }.filter { $0.path != nil && ($0.keyText == text || (text.utf8.count >= 4 && $0.keyText.hasPrefix(text))) }
+        try collections.flatMap { try Mirror(transaction).files($0.folder, keysBeginningWith: text) }
+      }.filter { $0.keyText == text || text.utf8.count >= 4 }
       if let exact = paths.first(where: { $0.keyText == text })?.path { return exact }
       guard paths.count <= 1 else { throw WorkspaceRequestError.ambiguous(text, count: paths.count) }
       guard let path = paths.first?.path else { throw WorkspaceRequestError.noSuchRow(text) }

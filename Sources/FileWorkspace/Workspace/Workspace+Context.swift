@@ -11,12 +11,14 @@ extension RowFile {
 
 extension Workspace {
   /// What decisions about a collection's paths need.
-  func parts(for collection: Collection, _ transaction: EngineTransaction) throws -> DecisionParts {
-    let files = files
+  ///
+  /// - Parameter pathCount: About how many paths are decided together.
+  func parts(for collection: Collection, _ transaction: EngineTransaction, pathCount: Int = 1) throws -> DecisionParts {
+    let markers = EditorMarkers(folder: collection.folder, pathCount: pathCount, in: files)
     return DecisionParts(
       files: files, makeID: environment.makeID, now: now, newFileKeys: newFileKeys,
       troubled: Set(try Problems(transaction).paths().map(PathKey.init)), deliberateTexts: deliberateTexts,
-      editorMarker: { EditorMarker.name(for: $0, in: files) })
+      editorMarker: { markers.marker(of: $0) })
   }
 
   /// Looks whether git is at work; its changes count only when it has finished.

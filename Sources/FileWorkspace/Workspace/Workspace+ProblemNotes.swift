@@ -22,7 +22,7 @@ enum ProblemNote {
 extension Workspace {
   /// Remembers the notes that a complete listing shows.
   func findProblemNotes(_ names: [String], _ collection: Collection) {
-    for name in names {
+    for name in names where name.utf8.last == UInt8(ascii: "t") || name.utf8.last == UInt8(ascii: "T") {
       guard case .problemNote(let main) = FileNames.kind(of: name) else { continue }
       let path = PathKey(WorkspacePath.joined(collection.folder, main))
       if problemNotes[path] == nil { problemNotes[path] = "" }

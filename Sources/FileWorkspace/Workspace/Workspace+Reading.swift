@@ -42,6 +42,11 @@ extension Workspace {
     } catch {
       return fail("\(error)")
     }
+    guard !content.status.isMarkedUnfinished else {
+      return fail(
+        "this file is still being copied, or its copy was interrupted: its time is 1970, by which copy tools mark a file "
+          + "that is not whole. Copy it again, or 'touch' it to take it as it is")
+    }
     reading.content = content
     do throws(RowFileProblem) {
       let row = try RowFile.read(content.bytes, collection.settings)

@@ -10,7 +10,7 @@ struct FileWork: Sendable {
 
 extension Workspace {
   /// How many files one transaction takes (DESIGN section 6).
-  private static let batchCount = 256
+  static let batchCount = 256
   /// How often one call decides anew about a path, for instance after its side file is durable.
   private static let roundsMax = 4
 
@@ -28,7 +28,8 @@ extension Workspace {
       while start < rest.count {
         let batch = rest[start..<min(start + Self.batchCount, rest.count)]
         start += Self.batchCount
-        try reconcile(batch: batch.map { read($0, collection) }, collection, &report, again: &again)
+        let readings = files.withFoldersOpen { batch.map { read($0, collection) } }
+        try reconcile(batch: readings, collection, &report, again: &again)
       }
       rest = again
     }
@@ -41,8 +42,9 @@ extension Workspace {
     let decided: DecisionResult
     do {
       decided = try client.transaction { transaction in
-        var decision = PathDecision(
-          workspace: try parts(for: collection, transaction), collection: collection, transaction: transaction)
+        var decision = try PathDecision(
+          workspace: parts(for: collection, transaction, pathCount: batch.count), collection: collection,
+          transaction: transaction)
         for reading in batch { try decision.decide(reading) }
         // Before the commit: a decision that drops a text stands only once the text is safe.
         try keep(decision.result.trash)
@@ -66,7 +68,10 @@ extension Workspace {
 
   private func perform(_ work: [FileWork], _ report: inout WorkspaceReport, again: inout [String]) {
     guard !work.isEmpty else { return }
-    for (one, outcome) in zip(work, writeBack.apply(work.map(\.item))) {
+    let outcomes = writeBack.apply(work.map(\.item))
+    let troubled = Set(((try? client.read { try Problems($0).paths() }) ?? work.map(\.item.path)).map(PathKey.init))
+    for (one, outcome) in zip(work, outcomes) {
+      if case .written = outcome, troubled.contains(PathKey(one.item.path)) { clear(problemAt: one.item.path, &report) }
       count(outcome, path: one.item.path, context: one.item.context, &report)
       if one.isSide, case .written = outcome { again.append(mainPath(of: one.item.path)) }
     }
@@ -79,16 +84,15 @@ extension Workspace {
 
   /// Books one outcome: what happened for the log, and what to look at again.
   func count(_ outcome: WriteBackOutcome, _ intent: WriteBackIntent, _ report: inout WorkspaceReport) {
+    if case .written = outcome { clear(problemAt: intent.path, &report) }
     count(outcome, path: intent.path, context: intent.context, &report)
   }
 
   private func count(_ outcome: WriteBackOutcome, path: String, context: String, _ report: inout WorkspaceReport) {
-    let context = WriteContext(text: context)
     switch outcome {
     case .written:
-      clear(problemAt: path, &report)
       report.filesWritten += 1
-      if case .side = context {
+      if WriteContext.isSide(text: context) {
         noteSide(path, &report)
       } else {
         report.note(.written, path)
@@ -96,14 +100,14 @@ extension Workspace {
     case .removed:
       report.filesRemoved += 1
       takenNames[WorkspacePath.folder(of: path)]?.remove(WorkspacePath.name(of: path))
-      if case .settledSide = context {
+      if case .settledSide = WriteContext(text: context) {
         report.note(.settled, path, "closed; its text is in the trash")
       } else {
         report.note(.removed, path, "its row is gone; the text is in the trash")
       }
     case .newerSave, .exists:
       lookAgain.insert(PathKey(mainPath(of: path)))
-      if case .exists = outcome, case .side = context {
+      if case .exists = outcome, WriteContext.isSide(text: context) {
         note(problem: "a file is in the way of the side file that belongs here; move it away", at: path, &report)
       }
     case .unsettled(let error):
@@ -161,16 +165,17 @@ extension Workspace {
   func writeRows(of collection: Collection, _ report: inout WorkspaceReport) throws {
     try watchGit()
     guard gitWork == nil, unscannable[collection.folder] == nil else { return }
-    try loadNames(collection)
     var seen: Set<String> = []
+    // From key to key, since what has to wait stays on the list; what joined it before the last key comes in another round.
+    var last: String?
+    var hasNew = false
     while true {
-      let paths = try client.transaction { transaction -> [String] in
+      let (paths, next) = try client.transaction { transaction -> ([String], String?) in
         let mirror = Mirror(transaction)
         var paths: [String] = []
-        for keyText in try transaction.changedKeys(collection.table, limit: Self.batchCount + seen.count)
-        where !seen.contains(keyText) {
-          guard paths.count < Self.batchCount else { break }
-          seen.insert(keyText)
+        let changed = try transaction.changedKeys(collection.table, after: last, limit: Self.batchCount)
+        for keyText in changed where seen.insert(keyText).inserted {
+          hasNew = true
           if let entry = try mirror.entry(collection.folder, keyText: keyText) {
             if let path = entry.path { paths.append(path) }
           } else if let path = try pathForNewFile(keyText, collection, transaction) {
@@ -179,10 +184,14 @@ extension Workspace {
             try transaction.clearChange(collection.table, keyText)
           }
         }
-        return paths
+        return (paths, changed.last)
       }
-      if paths.isEmpty { break }
-      try reconcile(paths, collection, &report)
+      last = next
+      if next == nil {
+        guard hasNew else { break }
+        hasNew = false
+      }
+      if !paths.isEmpty { try reconcile(paths, collection, &report) }
     }
     newFileKeys = [:]
   }
@@ -194,14 +203,14 @@ extension Workspace {
     guard let key = collection.key(text: keyText) else { return nil }
     let row = try transaction.row(collection.table, key).values
     // A row that is gone may still have something for a person to settle, which stands beside its file's place.
-    let waiting = try transaction.conflictedMutations(collection.table, key).last?.write
-    guard let values = row ?? waiting?.values else {
+    guard let values = try row ?? transaction.conflictedMutations(collection.table, key).last?.write.values else {
       // Nothing waits any more: a side file that still stands is to be closed.
       guard let side = try SideFiles(transaction).of(collection.folder, key).first else { return nil }
       let path = mainPath(of: side.path)
       newFileKeys[PathKey(path)] = key
       return path
     }
+    try loadNames(collection, transaction)
     let former = try Mirror(transaction).formerPath(collection.folder, key)
     let taken = takenNames[collection.folder] ?? TakenNames()
     let path: String

@@ -28,10 +28,10 @@ extension Workspace {
     folderIdentities[collection.folder] = found.identity
     unscannable[collection.folder] = nil
     takenNames[collection.folder] = nil
-    try loadNames(collection, onDisk: found.names)
     findProblemNotes(found.names, collection)
     let unreadable = found.unreadableNames.map { WorkspacePath.joined(collection.folder, Self.printable($0)) }
-    try reconcile(try pathsToRead(found, known, collection, besides: unreadable), collection, &report)
+    let same = try filesReadAgain(found, known, collection)
+    try reconcile(try pathsToRead(found, known, besides: same, unreadable, collection), collection, &report)
     for path in unreadable {
       note(problem: "the name is not UTF-8; it is left alone until the file is renamed", at: path, &report)
     }
@@ -54,12 +54,14 @@ extension Workspace {
       else {
         continue
       }
-      let stamps = Dictionary(uniqueKeysWithValues: found.files.map { (PathKey($0.path), $0.status.stamp) })
       try client.transaction { transaction in
         let mirror = Mirror(transaction)
-        for presence in try mirror.presences(collection.folder) where !presence.wasSeen && !presence.isMissed {
-          guard let path = presence.path, let stamp = stamps[PathKey(path)], stamp == presence.stamp else { continue }
-          try mirror.setPresent(collection.folder, presence, isSeen: true)
+        let unseen = try mirror.unseenFiles(collection.folder)
+        let seen = found.files.filter { unseen[PathKey($0.path)]?.stamp == $0.status.stamp }
+        if seen.count == unseen.count {
+          try mirror.setAllSeen(collection.folder)
+        } else {
+          for file in seen { try mirror.setSeen(collection.folder, path: file.path) }
         }
       }
     }
@@ -78,31 +80,62 @@ extension Workspace {
     name.map { (0x20..<0x7F).contains($0) ? String(UnicodeScalar($0)) : "\\x" + String($0, radix: 16) }.joined()
   }
 
+  /// Reads the files again whose numbers are those of the last reading but too fresh to be sure, and remembers those
+  /// that say what they said: nothing is to be decided about them.
+  ///
+  /// - Returns: The paths of these.
+  private func filesReadAgain(
+    _ found: FolderScan, _ known: [PathKey: KnownFile], _ collection: Collection
+  ) throws -> Set<PathKey> {
+    let doubtful = found.files.filter { $0.change == .changed && known[PathKey($0.path)]?.stamp == $0.status.stamp }
+    var same: Set<PathKey> = []
+    for piece in stride(from: 0, to: doubtful.count, by: Self.batchCount) {
+      let readAt = now
+      let batch = files.withFoldersOpen {
+        doubtful[piece..<min(piece + Self.batchCount, doubtful.count)].filter { file in
+          guard let hash = known[PathKey(file.path)]?.hash,
+            let content = try? files.read(file.path, bytesMax: RowFile.bytesMax)
+          else { return false }
+          return content.status.stamp == file.status.stamp && content.hash == hash
+        }
+      }
+      same.formUnion(batch.map { PathKey($0.path) })
+      try client.transaction { transaction in
+        let mirror = Mirror(transaction)
+        for file in batch { try mirror.setRead(collection.folder, path: file.path, file.status.stamp, at: readAt) }
+      }
+    }
+    return same
+  }
+
   private func pathsToRead(
-    _ found: FolderScan, _ known: [PathKey: KnownFile], _ collection: Collection, besides: [String]
+    _ found: FolderScan, _ known: [PathKey: KnownFile], besides same: Set<PathKey>, _ unreadable: [String],
+    _ collection: Collection
   ) throws -> [String] {
     let troubled = try client.read { try Problems($0).paths() }.filter {
-      WorkspacePath.folder(of: $0) == collection.folder && !besides.contains($0)
+      WorkspacePath.folder(of: $0) == collection.folder && !unreadable.contains($0)
     }
-    let changed = found.files.filter { $0.change == .changed }.map(\.path) + found.notFiles.map(\.path)
+    let changed =
+      found.files.filter { $0.change == .changed && !same.contains(PathKey($0.path)) }.map(\.path)
+      + found.notFiles.map(\.path)
     // Of several new files with one key the oldest is the row and the others are its copies.
     let new = found.files.filter { $0.change == .new }.sorted {
       ($0.status.born?.nanoseconds ?? .max) < ($1.status.born?.nanoseconds ?? .max)
     }
     // What was only moved comes first: then nothing that lies at its old place is taken for it.
-    let inodes = Set(known.values.map(\.stamp.inode))
+    let inodes = new.isEmpty ? [] : Set(known.values.map(\.stamp.inode))
     let (moved, fresh) = new.partitioned { inodes.contains($0.status.inode) }
     return distinctPaths(moved.map(\.path) + changed + fresh.map(\.path) + troubled.map(mainPath))
   }
 
-  /// Keeps the names that a new file may not take.
-  func loadNames(_ collection: Collection, onDisk: [String] = []) throws {
+  /// Finds out which names a new file may not take, unless that is known.
+  ///
+  /// Only when a name is to be chosen: most runs choose none.
+  func loadNames(_ collection: Collection, _ transaction: EngineTransaction) throws {
     guard takenNames[collection.folder] == nil else { return }
     var taken = TakenNames()
-    for name in onDisk { taken.insert(name) }
-    for path in try client.read({ try Mirror($0).paths(collection.folder) }) {
-      taken.insert(WorkspacePath.name(of: path))
-    }
+    for name in try files.names(in: collection.folder, prefix: "") { taken.insert(name) }
+    for path in try Mirror(transaction).paths(collection.folder) { taken.insert(WorkspacePath.name(of: path)) }
     takenNames[collection.folder] = taken
   }
 
@@ -112,18 +145,16 @@ extension Workspace {
     _ found: FolderScan, _ startedAt: WallTime, _ collection: Collection, after: Duration, isConfirmed: Bool,
     _ report: inout WorkspaceReport
   ) throws {
-    let present = Dictionary(uniqueKeysWithValues: found.files.map { (PathKey($0.path), $0.status) })
-    let names = Set(found.names)
-    let isFolderDoubtful = !found.isSameFolder && found.absent.count * 2 > present.count + found.absent.count
+    let isFolderDoubtful = !found.isSameFolder && found.absent.count * 2 > found.files.count + found.absent.count
     let settled: DecisionResult
     do {
       settled = try client.transaction { transaction in
         var absences = AbsenceDecision(
-          decision: PathDecision(
-            workspace: try parts(for: collection, transaction), collection: collection, transaction: transaction),
+          decision: try PathDecision(
+            workspace: parts(for: collection, transaction), collection: collection, transaction: transaction),
           startedAt: startedAt, after: after, isConfirmed: isConfirmed, unsettled: lookAgain,
           hasGitWorked: hasGitWorked)
-        try absences.decide(present: present, names: names, isFolderDoubtful: isFolderDoubtful)
+        try absences.decide(found, isFolderDoubtful: isFolderDoubtful)
         try keep(absences.decision.result.trash)
         return absences.decision.result
       }
@@ -164,17 +195,24 @@ struct AbsenceDecision {
   /// Files that go within this time go together.
   private static let accidentSpan = Duration.seconds(10)
 
-  mutating func decide(present: [PathKey: FileStatus], names: Set<String>, isFolderDoubtful: Bool) throws {
+  mutating func decide(_ found: FolderScan, isFolderDoubtful: Bool) throws {
     let (collection, mirror) = (decision.collection, decision.mirror)
+    // Of a file that is there, was seen and was never missed a listing says nothing new.
+    var presences = try mirror.openPresences(collection.folder)
+    let open = Set(presences.map(\.keyText))
+    presences += try found.absent.compactMap { try mirror.presence(collection.folder, path: $0) }
+      .filter { !open.contains($0.keyText) }
+    try decideSides(found)
+    guard !presences.isEmpty else { return }
+    let present = Dictionary(uniqueKeysWithValues: found.files.map { (PathKey($0.path), $0.status) })
     var absent: [MirrorEntry] = []
-    for presence in try mirror.presences(collection.folder) {
+    for presence in presences {
       if let path = presence.path, let status = present[PathKey(path)] {
         try mirror.setPresent(collection.folder, presence, isSeen: presence.stamp == status.stamp)
       } else if let entry = try mirror.entry(collection.folder, keyText: presence.keyText) {
         absent.append(entry)
       }
     }
-    try decideSides(names)
     guard !absent.isEmpty else { return }
     let total = try mirror.count(collection.folder)
     // A file that cannot be read may be any of those that are missing.
@@ -233,9 +271,11 @@ struct AbsenceDecision {
   }
 
   /// Side files that are gone settle their entries, one by one.
-  private mutating func decideSides(_ names: Set<String>) throws {
+  private mutating func decideSides(_ found: FolderScan) throws {
     let sides = decision.sides
     let all = try sides.all(decision.collection.folder)
+    guard !all.isEmpty else { return }
+    let names = Set(found.names)
     let missing = all.filter { $0.isDurable && !names.contains(WorkspacePath.name(of: $0.path)) }
     for var side in all where side.absentSince != nil && names.contains(WorkspacePath.name(of: side.path)) {
       side.absentSince = nil

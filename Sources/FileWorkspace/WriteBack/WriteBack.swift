@@ -37,6 +37,10 @@ public final class WriteBack: Sendable {
   /// - Parameter items: Each path at most once. They share the flushes, so many at once cost little more than one.
   /// - Returns: The outcomes, in the order of the items.
   public func apply(_ items: [WriteBackItem]) -> [WriteBackOutcome] {
+    files.withFoldersOpen { applyTogether(items) }
+  }
+
+  private func applyTogether(_ items: [WriteBackItem]) -> [WriteBackOutcome] {
     var outcomes: [WriteBackOutcome?] = Array(repeating: nil, count: items.count)
     var steps: [(index: Int, step: SwapStep)] = []
     for (index, item) in items.enumerated() {

@@ -41,7 +41,7 @@ extension EngineTransaction {
   func isCached(_ table: String, _ key: RowKey, version: String?) throws -> Bool {
     try database.first(
       """
-      SELECT 1 FROM cached_row
+      SELECT 1 FROM cached_row INDEXED BY cached_row_version
       WHERE user_id = ? AND table_name = ? AND key = ? AND body IS NOT NULL AND version IS ?
       """, [.text(user), .text(table), .text(key.text), .optional(version)]) != nil
   }
@@ -57,8 +57,10 @@ extension EngineTransaction {
   public func cachedRowCount(_ table: String) throws -> Int {
     Int(
       try database.first(
-        "SELECT count(*) AS n FROM cached_row WHERE user_id = ? AND table_name = ? AND body IS NOT NULL",
-        [.text(user), .text(table)])?.integer("n") ?? 0)
+        """
+        SELECT count(*) AS n FROM cached_row INDEXED BY cached_row_version
+        WHERE user_id = ? AND table_name = ? AND body IS NOT NULL
+        """, [.text(user), .text(table)])?.integer("n") ?? 0)
   }
 
   /// The key texts of the rows that the server showed and still has, as far as this device knows.
@@ -71,8 +73,10 @@ extension EngineTransaction {
   /// Calls `body` with the key text and version of each row that the server showed and still has.
   func forEachCachedVersion(_ table: String, _ body: (String, String?) throws -> Void) throws {
     try database.forEach(
-      "SELECT key, version FROM cached_row WHERE user_id = ? AND table_name = ? AND body IS NOT NULL",
-      [.text(user), .text(table)]
+      """
+      SELECT key, version FROM cached_row INDEXED BY cached_row_version
+      WHERE user_id = ? AND table_name = ? AND body IS NOT NULL
+      """, [.text(user), .text(table)]
     ) { try body($0.text("key") ?? "", $0.text("version")) }
   }
 
@@ -80,13 +84,19 @@ extension EngineTransaction {
   ///
   /// A row that is as it was leaves no trace.
   func setCachedRow(_ table: TableDescription, _ key: RowKey, _ values: JSONObject) throws {
+    _ = try learnRow(table, key, values)
+  }
+
+  /// Keeps a row that the server showed, and tells whether its values are new.
+  func learnRow(_ table: TableDescription, _ key: RowKey, _ values: JSONObject) throws -> Bool {
     let before = try cachedRow(table.name, key)
     let version = table.version(of: values)
-    guard before != CachedRow(values: values, version: version, isStale: false) else { return }
+    guard before != CachedRow(values: values, version: version, isStale: false) else { return false }
     try store(table.name, key, values: values, version: version, isStale: false)
-    guard before?.values != values else { return }
+    guard before?.values != values else { return false }
     try noteChange(table.name, key)
     if let before, before.values != nil, !before.isStale { try noteVersion(table.name, before.version, version) }
+    return true
   }
 
   /// Lays the columns of an answered write into the cached row.
@@ -168,11 +178,14 @@ extension EngineTransaction {
   /// Has a row looked at again by the consumer of changes.
   public func touchRow(_ table: String, _ key: RowKey) throws { try noteChange(table, key) }
 
-  /// The rows whose content may have changed since they were last taken, at most `limit`, with no order.
-  public func changedKeys(_ table: String, limit: Int) throws -> [String] {
-    try database.rows(
-      "SELECT key FROM row_change WHERE user_id = ? AND table_name = ? LIMIT ?",
-      [.text(user), .text(table), .integer(Int64(limit))]
+  /// The rows whose content may have changed since they were last taken, at most `limit`, in the order of their keys.
+  ///
+  /// - Parameter after: The key text behind which the list begins; `nil` for its beginning.
+  public func changedKeys(_ table: String, after: String? = nil, limit: Int) throws -> [String] {
+    let condition = after == nil ? "" : "AND key > ?4"
+    return try database.rows(
+      "SELECT key FROM row_change WHERE user_id = ?1 AND table_name = ?2 \(condition) ORDER BY key LIMIT ?3",
+      [.text(user), .text(table), .integer(Int64(limit))] + (after.map { [.text($0)] } ?? [])
     ).compactMap { $0.text("key") }
   }
 

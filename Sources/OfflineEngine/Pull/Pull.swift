@@ -293,9 +293,7 @@ private struct TablePull {
       var changed = 0
       for row in rows {
         guard let key = table.key(of: row) else { continue }
-        let before = try transaction.cachedRow(table.name, key)
-        try transaction.setCachedRow(table, key, row)
-        if before?.values != row { changed += 1 }
+        if try transaction.learnRow(table, key, row) { changed += 1 }
       }
       return changed
     }

@@ -18,6 +18,14 @@ public enum ListError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension EngineTransaction {
+  /// Whether any write to the table stands on the rejected or the conflicted list.
+  public func hasListedMutations(_ table: String) throws -> Bool {
+    try database.first(
+      """
+      SELECT 1 FROM mutation WHERE user_id = ? AND list IN ('rejected', 'conflicted') AND table_name = ? LIMIT 1
+      """, [.text(user), .text(table)]) != nil
+  }
+
   /// Removes a queued write unsent: it is lost, and its row shows again as the server last sent it.
   public func discardPendingMutation(_ id: Int64) throws {
     guard try entry(id, list: .queued) != nil else { throw ListError.noSuchEntry(id: id) }

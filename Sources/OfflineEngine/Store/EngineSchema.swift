@@ -151,5 +151,11 @@ extension Migration {
         INSERT INTO table_change VALUES (NEW.user_id, NEW.table_name, 1) ON CONFLICT DO UPDATE SET number = number + 1;
       END;
       """),
+    Migration(
+      "rows by version",
+      """
+      -- Keys and versions without the rows' values: counted at every pull.
+      CREATE INDEX cached_row_version ON cached_row (user_id, table_name, key, version) WHERE body IS NOT NULL;
+      """),
   ]
 }

@@ -123,6 +123,39 @@ struct FileSystemConformanceTests {
     }
   }
 
+  @Test("names the entries that begin so, without looking at them", arguments: Kind.allCases)
+  func namesByPrefix(kind: Kind) throws {
+    let world = try World(kind)
+    for name in ["a.json", ".a.json.swp", ".b"] { try world.save("tasks/\(name)", "x") }
+    #expect(Set(try world.files.names(in: "tasks", prefix: ".")) == [".a.json.swp", ".b"])
+    #expect(Set(try world.files.names(in: "tasks", prefix: "")) == ["a.json", ".a.json.swp", ".b"])
+    #expect(throws: FileSystemError.absent("photos")) { try world.files.names(in: "photos", prefix: "") }
+  }
+
+  @Test("works as ever while folders stay open, and walks every path anew afterwards", arguments: Kind.allCases)
+  func foldersStayOpen(kind: Kind) throws {
+    let world = try World(kind)
+    try world.files.withFoldersOpen {
+      try world.save("tasks/a.json", "one")
+      #expect(try world.text("tasks/a.json") == "one")
+      #expect(try world.files.status("tasks/b.json") == nil)
+      #expect(throws: (any Error).self) { try world.files.status("tasks/..") }
+      #expect(throws: (any Error).self) { try world.files.status("tasks/") }
+      try world.files.rename("tasks/a.json", "tasks/b.json")
+      #expect(try world.text("tasks/b.json") == "one")
+      // A folder that is removed and made again under its name is the new one.
+      try world.files.createFolder("tasks/old", isPrivate: false)
+      #expect(try world.files.status("tasks/old/x") == nil)
+      try world.files.removeFolder("tasks/old")
+      try world.files.createFolder("tasks/old", isPrivate: false)
+      try world.save("tasks/old/x", "two")
+      #expect(try world.text("tasks/old/x") == "two")
+    }
+    try world.files.rename("tasks", "moved")
+    #expect(try world.files.status("tasks/b.json") == nil)
+    #expect(try world.text("moved/b.json") == "one")
+  }
+
   @Test("never walks through a link", arguments: Kind.allCases)
   func neverThroughLinks(kind: Kind) throws {
     let world = try World(kind)

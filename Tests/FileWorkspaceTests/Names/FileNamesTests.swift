@@ -137,6 +137,17 @@ import Testing
     }
   }
 
+  @Test("a title of ASCII gets the name that it gets beside other characters", arguments: UInt64(1)...4)
+  func asciiAlike(seed: UInt64) {
+    var random = RowRandom(seed)
+    let letters = Array("aZ9 -_'.!\t\"#~".unicodeScalars)
+    for _ in 0..<200 {
+      var title = String.UnicodeScalarView()
+      for _ in 0..<random.pick([1, 5, 20, 60]) { title.append(random.pick(letters)) }
+      #expect(name(String(title)) == name("🎉" + String(title) + "🎉"), "\(String(title).debugDescription)")
+    }
+  }
+
   @Test("20,000 rows of one title get names without long searches")
   func manyAlike() {
     var random = RowRandom(5)

@@ -44,6 +44,26 @@ import Testing
     #expect(try one.problems.isEmpty)
   }
 
+  @Test("a file that a copy tool marks as not whole is held back until it is whole, new or known")
+  func unfinishedCopy() async throws {
+    let one = try (try await TaskWorld.make()).replica()
+    try await one.sync()
+    try one.write("known.json", "{\"title\": \"Milk\"}")
+    try await one.sync()
+    for name in ["known.json", "new.json"] {
+      try one.write(name, "{\"title\": \"Mi\"}")
+      try one.files.person.setModified("tasks/\(name)", FileTime(nanoseconds: 0))
+    }
+    _ = try await one.workspace.scan()
+    #expect(try one.queue.isEmpty)
+    #expect(try one.problems.count == 2)
+    #expect(try one.problems.allSatisfy { $0.message.contains("still being copied") })
+    for name in ["known.json", "new.json"] { try one.write(name, "{\"title\": \"Milk and bread\"}") }
+    _ = try await one.workspace.scan()
+    #expect(try one.queue.count == 2)
+    #expect(try one.problems.isEmpty)
+  }
+
   @Test("a problem that is over within the two seconds leaves no trace")
   func soonOver() async throws {
     let one = try await broken()

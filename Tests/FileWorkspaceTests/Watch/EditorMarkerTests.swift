@@ -30,4 +30,18 @@ struct EditorMarkerTests {
     #expect(EditorMarker.name(for: "tasks/a.json", in: files) == "tasks/.a.json.swo")
     #expect(EditorMarker.name(for: "tasks/b.json", in: files) == nil)
   }
+
+  @Test("are found alike for a few files and for many", arguments: [1, 1_000])
+  func together(pathCount: Int) throws {
+    let files = InMemoryFileSystem()
+    try files.person.createFolder("tasks")
+    try files.person.save("tasks/.a.json.swp", [])
+    try files.person.createLink("tasks/.#b.json")
+    try files.person.createFolder("tasks/.c.json.swp")
+    let markers = EditorMarkers(folder: "tasks", pathCount: pathCount, in: files)
+    #expect(markers.marker(of: "tasks/a.json") == "tasks/.a.json.swp")
+    #expect(markers.marker(of: "tasks/b.json") == "tasks/.#b.json")
+    #expect(markers.marker(of: "tasks/c.json") == nil)
+    #expect(markers.marker(of: "tasks/d.json") == nil)
+  }
 }

@@ -153,6 +153,22 @@ struct EditTests {
     #expect(try one.isClear)
   }
 
+  @Test("a file too fresh to be sure of is read again until its numbers are certain, and an edit is found all the same")
+  func readAgain() async throws {
+    let (_, one, _) = try await two([task(1, "Milk", notes: "two")])
+    let stamp = try #require(try one.files.status("tasks/milk.json")).stamp
+    let known = { try one.client.read { try Mirror($0).knownFiles("tasks") }[PathKey("tasks/milk.json")] }
+    #expect(try known()?.stamp == stamp)
+    #expect(try await one.sync().isQuiet)
+    one.advance(.seconds(5))
+    #expect(try await one.sync().isQuiet)
+    #expect(try known()?.isCertain == true)
+    #expect(try known()?.stamp == stamp)
+    try one.edit("milk.json", ["notes": "three"])
+    _ = try await one.workspace.scan()
+    #expect(try one.queue.count == 1)
+  }
+
   @Test("a change of the server waits while an editor has the file open, also into the next run")
   func editorMarker() async throws {
     let (world, one, _) = try await two([task(1, "Milk", notes: "two")])
