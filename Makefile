@@ -1,7 +1,7 @@
 # Everything a person needs: make setup, make run, make test, make format, make install.
 PREFIX ?= /usr/local
 PACKAGES = libsqlite3-dev libcurl4-openssl-dev libssl-dev libmicrohttpd-dev libinotifytools0-dev
-SOURCES = Package.swift Sources Tests
+SOURCES = Package.swift Sources Tests Examples
 SWIFT ?= swift
 
 .PHONY: help setup run test lint format release install bench clean
