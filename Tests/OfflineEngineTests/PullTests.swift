@@ -181,6 +181,31 @@ struct PullTests {
     #expect(counts == [4, 4, 4, 2, 2, 2])
   }
 
+  @Test("of an overlap of many rows reads the newest page each time, and all of it now and then")
+  func overlapIsThrottled() async throws {
+    let ground = try await Ground(rowCountMax: 100, pageRows: 100)
+    try ground.lay(0..<500, at: "2026-10-18T12:59:30+00:00")
+    try ground.lay(500..<600, at: "2026-10-18T12:59:50+00:00")
+    try await ground.replica.pull()
+    /// Commits late, with an older time than the cursor's.
+    func late(_ number: Int, _ time: String) throws {
+      try ground.lay(number..<number + 1, at: time)
+      // Another row leaves, so that the count alone does not tell.
+      try ground.world.admin("DELETE", "/rest/v1/tasks?id=eq.\(key(number - 1_000).text)")
+    }
+    try late(1_000, "2026-10-18T12:59:31+00:00")
+    ground.replica.http.forget()
+    try await ground.replica.pull()
+    #expect(ground.replica.http.lines.count == 3)  // Behind the cursor, the newest page, the count.
+    #expect(try ground.replica.cached(key(1_000)) == nil)
+    ground.world.clock.advance(by: .seconds(15))
+    try await ground.replica.pull()
+    #expect(try ground.replica.cached(key(1_000))?.values != nil)
+    try late(1_001, "2026-10-18T12:59:50+00:00")
+    try await ground.replica.pull()
+    #expect(try ground.replica.cached(key(1_001))?.values != nil)
+  }
+
   @Test("reads whole rows in the overlap only where key and version differ")
   func overlapIsCheap() async throws {
     let ground = try await Ground(30)

@@ -115,38 +115,66 @@ private struct TablePull {
     guard let column = table.cursorColumn, let value = row[column]?.plainText, let key = table.key(of: row) else {
       return
     }
-    if state.cursor != value { state.cursorSeenAt = client.environment.clock.now() }
+    if state.cursor != value {
+      state.cursorSeenAt = client.environment.clock.now()
+      state.overlapReadAt = nil
+    }
     state.cursor = value
     state.cursorKey = key
   }
 
+  /// How long the older part of the overlap is left alone once it was read.
+  private static let overlapPause = Duration.seconds(15)
+
   /// Looks once more at rows shortly before the cursor: a transaction that took long commits rows with older times.
   ///
-  /// Done until a pull that began long enough after the cursor was first seen has come to its end.
+  /// The newest page is looked at every time, since most transactions are short; all of it now and then, and once more by
+  /// a pull that began long enough after the cursor was first seen, which is the last.
   private mutating func readOverlap(_ before: PullState, startedAt: WallTime) async throws(SyncFailure) {
     guard let column = table.cursorColumn, let cursor = before.cursor, let seenAt = before.cursorSeenAt,
       let time = ServerTimestamp(cursor)
     else { return }
-    var after = [JSONValue.string(time.minus(client.configuration.pullOverlap).text)]
+    let start = JSONValue.string(time.minus(client.configuration.pullOverlap).text)
     let names = [column] + table.keyColumns
-    let readsWhole = table.versionColumn == nil  // Nothing else tells which rows differ.
-    let columns = readsWhole ? table.readColumns : distinct(table.identityColumns + [column])
+    let isLast = startedAt - seenAt > client.configuration.pullOverlap
+    let rest = before.overlapReadAt.map { startedAt - $0 }
+    if !isLast, let rest, rest >= .zero, rest < Self.overlapPause {
+      let newest = try await select(
+        overlapColumns, filters: [.gt(column, start)], order: names.map { Order($0, .descending) })
+      try await take(newest.rows)
+      return
+    }
+    var after = [start]
+    var pages = 0
     while true {
       let answer = try await select(
-        columns, filters: [keyset(Array(names.prefix(after.count)), after: after)], order: names.map { Order($0) })
+        overlapColumns, filters: [keyset(Array(names.prefix(after.count)), after: after)],
+        order: names.map { Order($0) })
       guard let last = answer.rows.last, let lastKey = table.key(of: last), let lastTime = last[column] else { break }
-      if readsWhole { try keep(answer.rows) } else { try await fetchDiffering(answer.rows) }
+      pages += 1
+      try await take(answer.rows)
       let next = [lastTime] + lastKey.values
       guard next != after else { break }
       after = next
     }
-    guard startedAt - seenAt > client.configuration.pullOverlap else { return }
+    guard isLast || pages > 1 else { return }
     try commit { transaction in
       var state = try transaction.pullState(table.name)
       guard state.cursor == cursor else { return }
-      state.cursorSeenAt = nil
+      state.overlapReadAt = startedAt
+      if isLast { state.cursorSeenAt = nil }
       try transaction.setPullState(table.name, state)
     }
+  }
+
+  /// What is read of rows that are probably known: the versions, or all of them where nothing else tells what differs.
+  private var overlapColumns: [String] {
+    table.versionColumn == nil
+      ? table.readColumns : distinct(table.identityColumns + [table.cursorColumn].compactMap(\.self))
+  }
+
+  private mutating func take(_ rows: [JSONObject]) async throws(SyncFailure) {
+    if table.versionColumn == nil { try keep(rows) } else { try await fetchDiffering(rows) }
   }
 
   private func serverCount() async throws(SyncFailure) -> Int? {
@@ -190,7 +218,10 @@ private struct TablePull {
     let found = newest
     try commit { transaction in
       var state = try transaction.pullState(table.name)
-      if let found, state.cursor == nil { advance(&state, to: found) }
+      if let found, state.cursor == nil {
+        advance(&state, to: found)
+        state.overlapReadAt = startedAt  // The sweep has read it with all the rest.
+      }
       state.sweptAt = startedAt
       state.heldVanished = held
       try transaction.setPullState(table.name, state)

@@ -9,6 +9,8 @@ struct PullState: Sendable, Equatable {
   var cursorKey: RowKey?
   /// When that cursor value was first seen, by the device's clock; `nil` once no older transaction can still end.
   var cursorSeenAt: WallTime?
+  /// When all rows shortly before the cursor were last read again; `nil` when they were not since the cursor moved.
+  var overlapReadAt: WallTime?
   /// When the whole table was last swept; `nil` when it never was.
   var sweptAt: WallTime?
   /// Rows that the last sweep missed and that wait for a person, since too many were missing at once.
@@ -25,6 +27,7 @@ extension EngineTransaction {
       cursor: row.text("cursor"),
       cursorKey: try row.text("cursor_key").flatMap { try JSONValue(parsing: $0).arrayValue }.map(RowKey.init),
       cursorSeenAt: row.integer("cursor_seen_at").map(WallTime.init(nanoseconds:)),
+      overlapReadAt: row.integer("overlap_read_at").map(WallTime.init(nanoseconds:)),
       sweptAt: row.integer("swept_at").map(WallTime.init(nanoseconds:)),
       heldVanished: Int(row.integer("held_vanished") ?? 0))
   }
@@ -32,16 +35,17 @@ extension EngineTransaction {
   func setPullState(_ table: String, _ state: PullState) throws {
     try database.execute(
       """
-      INSERT INTO pull_state (user_id, table_name, cursor, cursor_key, cursor_seen_at, swept_at, held_vanished)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+      INSERT INTO pull_state
+        (user_id, table_name, cursor, cursor_key, cursor_seen_at, swept_at, held_vanished, overlap_read_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
       ON CONFLICT (user_id, table_name) DO UPDATE SET
-        cursor = ?3, cursor_key = ?4, cursor_seen_at = ?5, swept_at = ?6, held_vanished = ?7
+        cursor = ?3, cursor_key = ?4, cursor_seen_at = ?5, swept_at = ?6, held_vanished = ?7, overlap_read_at = ?8
       """,
       [
         .text(user), .text(table), .optional(state.cursor),
         .optional(state.cursorKey.map { JSONValue.array($0.values).serialized() }),
         .optional(state.cursorSeenAt?.nanoseconds), .optional(state.sweptAt?.nanoseconds),
-        .integer(Int64(state.heldVanished)),
+        .integer(Int64(state.heldVanished)), .optional(state.overlapReadAt?.nanoseconds),
       ])
   }
 

@@ -157,5 +157,8 @@ extension Migration {
       -- Keys and versions without the rows' values: counted at every pull.
       CREATE INDEX cached_row_version ON cached_row (user_id, table_name, key, version) WHERE body IS NOT NULL;
       """),
+    Migration(
+      "overlap of pulls",
+      "ALTER TABLE pull_state ADD COLUMN overlap_read_at INTEGER;"),
   ]
 }
