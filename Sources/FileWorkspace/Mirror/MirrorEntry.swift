@@ -81,7 +81,8 @@ struct Mirror {
   func entry(_ collection: String, file: FileContent) throws -> MirrorEntry? {
     let identity = file.status.identity
     return try database.rows(
-      "SELECT * FROM mirror WHERE collection = ? AND inode = ?",
+      // Left to itself SQLite walks the whole collection.
+      "SELECT * FROM mirror INDEXED BY mirror_of_file WHERE collection = ? AND inode = ?",
       [.text(collection), .integer(Int64(bitPattern: identity.inode))]
     ).map(entry).first { entry in
       entry.seen?.identity == identity && (identity.born != nil || entry.seen?.hash == file.hash)

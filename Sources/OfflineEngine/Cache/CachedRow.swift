@@ -150,7 +150,10 @@ extension EngineTransaction {
   /// The rows to be read again, at most `limit`.
   func staleKeys(_ table: TableDescription, limit: Int) throws -> [String] {
     try database.rows(
-      "SELECT key FROM cached_row WHERE user_id = ? AND table_name = ? AND is_stale AND body IS NOT NULL LIMIT ?",
+      """
+      SELECT key FROM cached_row INDEXED BY cached_row_stale
+      WHERE user_id = ? AND table_name = ? AND is_stale AND body IS NOT NULL LIMIT ?
+      """,
       [.text(user), .text(table.name), .integer(Int64(limit))]
     ).compactMap { $0.text("key") }
   }

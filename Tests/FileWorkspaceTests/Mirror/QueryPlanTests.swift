@@ -1,0 +1,63 @@
+import Foundation
+import OfflineEngine
+import SQLite
+import Testing
+
+@testable import FileWorkspace
+
+@Suite("The statements of the state")
+struct QueryPlanTests {
+  /// The statements that are meant to walk a whole collection or table, by how they begin.
+  private static let walks = [
+    "SELECT * FROM mirror WHERE collection = ?", "SELECT count(*)", "SELECT path FROM mirror",
+    // A person's short form of a key.
+    "SELECT key, path FROM mirror WHERE collection = ?1 AND path IS NOT NULL AND substr",
+    // Ends at the first rows that it meets.
+    "SELECT body FROM cached_row WHERE user_id = ? AND table_name = ? AND key <> ? AND body IS NOT NULL LIMIT",
+    "SELECT key, path, inode, birth, size, mtime, ctime, hash, read_at, was_seen, absent_since, is_held FROM mirror",
+  ]
+
+  /// The statements in the sources that stand there whole.
+  private static func statements() throws -> Set<String> {
+    let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources")
+    var found: Set<String> = []
+    let pattern = try Regex(#""""\n([^"\\]*?)"""|"((?:SELECT|UPDATE|DELETE)[^"\\\n]*)""#)
+    for module in ["FileWorkspace", "OfflineEngine"] {
+      let files = FileManager.default.enumerator(at: sources.appending(path: module), includingPropertiesForKeys: nil)
+      while let file = files?.nextObject() as? URL {
+        guard file.pathExtension == "swift" else { continue }
+        for match in try String(contentsOf: file, encoding: .utf8).matches(of: pattern) {
+          let text = (match.output[1].substring ?? match.output[2].substring ?? "").split { $0.isWhitespace }
+          if ["SELECT", "UPDATE", "DELETE"].contains(text.first ?? "") { found.insert(text.joined(separator: " ")) }
+        }
+      }
+    }
+    return found
+  }
+
+  @Test("find a row or a file by an index, not by walking all there are")
+  func indexed() throws {
+    let store = try EngineStore(path: ":memory:", clock: LiveClock(), callerMigrations: Workspace.migrations)
+    let statements = try Self.statements()
+    #expect(statements.count > 40)
+    let meantToWalk = { (statement: String) in
+      Self.walks.contains { statement == $0 || statement.hasPrefix($0) && !statement.contains("inode = ?") }
+    }
+    try store.read(user: "") { transaction in
+      for statement in statements where !meantToWalk(statement) {
+        let count = statement.contains("?1") ? 9 : statement.count { $0 == "?" }
+        let values = Array(repeating: SQLiteValue.null, count: count)
+        let plan =
+          (try? transaction.database.rows("EXPLAIN QUERY PLAN \(statement)", values))
+          ?? (try? transaction.database.rows("EXPLAIN QUERY PLAN \(statement)")) ?? []
+        for step in plan.compactMap({ $0.text("detail") }) {
+          let isWalk =
+            step.contains("mirror USING PRIMARY KEY (collection=?)")
+            || step.contains("cached_row USING PRIMARY KEY (user_id=? AND table_name=?)")
+            || ["SCAN mirror", "SCAN cached_row", "SCAN row_change"].contains(step)
+          #expect(!isWalk, "\(statement): \(step)")
+        }
+      }
+    }
+  }
+}
