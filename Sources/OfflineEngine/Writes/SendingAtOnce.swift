@@ -32,17 +32,23 @@ extension UserEngine {
           guarded.filters.append(.eq(column, .string(version)))
           guarded.returnsRows = true
         }
+        let answer: TableAnswer
         do throws(RequestFailure) {
-          let (answer, _) = try await send(guarded, table: table.name)
-          // A guard that let nothing through leaves it to a pass to find out why.
-          if isGuarded, answer.rows.isEmpty { return .waits(needsPass: true) }
+          answer = try await send(guarded, table: table.name).answer
+        } catch {
+          return try settle(mutation, error)
+        }
+        // A guard that let nothing through leaves it to a pass to find out why.
+        if isGuarded, answer.rows.isEmpty { return .waits(needsPass: true) }
+        do throws(RequestFailure) {
           let remaining = try store { transaction in
             try transaction.finishAtOnce(mutation, table, guarded.returnsRows ? answer.rows : nil, isGuarded: isGuarded)
             return try transaction.counts().queued
           }
           return .accepted(answer, remaining: remaining)
         } catch {
-          return try settle(mutation, error)
+          // The server has it and this device could not write that down: in doubt, it is found there before it is sent.
+          return .waits(needsPass: true)
         }
       }
     }
