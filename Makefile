@@ -4,7 +4,7 @@ PACKAGES = libsqlite3-dev libcurl4-openssl-dev libssl-dev libmicrohttpd-dev libi
 SOURCES = Package.swift Sources Tests Examples
 SWIFT ?= swift
 
-.PHONY: help setup run test lint format release install bench clean
+.PHONY: help setup run test lint format release install bench docs clean
 
 help:
 	@echo "make setup    install the missing Debian packages"
@@ -13,6 +13,7 @@ help:
 	@echo "make release  build the program for use: .build/release/tidemark"
 	@echo "make install  put it into $(PREFIX)/bin"
 	@echo "make bench    measure it beside what this machine can do at best (BENCH=--quick for a short look)"
+	@echo "make docs     build the documentation of the OfflineEngine library: .build/docs"
 	@echo "make format   lay out the code as .swift-format says"
 
 # Says what it will do before it does it; does nothing where nothing is missing.
@@ -39,6 +40,17 @@ test: setup lint
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build --skip EndToEndTests
 	TIDEMARK="$$($(SWIFT) build --show-bin-path)/tidemark" $(SWIFT) test --skip-build --filter EndToEndTests
+
+# The library's documentation, from its comments and its articles.
+docs: setup
+	@mkdir -p .build/symbols
+	$(SWIFT) build --target OfflineEngine --scratch-path .build/docs-build \
+	  -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$(CURDIR)/.build/symbols"
+	@mkdir -p .build/symbols-of-the-library && cp .build/symbols/OfflineEngine*.json .build/symbols-of-the-library/
+	@"$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")")/docc" convert Sources/OfflineEngine/OfflineEngine.docc \
+	  --additional-symbol-graph-dir .build/symbols-of-the-library --output-path .build/docs \
+	  --fallback-display-name OfflineEngine --fallback-bundle-identifier tidemark.OfflineEngine
+	@echo "The documentation is in .build/docs"
 
 lint:
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
