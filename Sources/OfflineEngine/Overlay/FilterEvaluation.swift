@@ -4,59 +4,85 @@ import SupabaseAPI
 extension Filter {
   /// Whether a row meets the condition, as far as this device can judge it (spec 5, "The five outcomes").
   ///
-  /// Judged are equality, membership, `is`, and the order of numbers and of times. Text is compared byte for byte, since
-  /// its order and patterns follow a collation that only the server knows.
+  /// Judged are equality, membership, `is`, patterns, and the order of numbers and of times. The order of texts follows a
+  /// collation that only the server knows.
   ///
   /// - Returns: `nil` when it cannot be told, also where the row lacks the column.
-  func holds(for row: JSONObject) -> Bool? {
+  func holds(for row: JSONObject) -> Bool? { verdict(row).holds }
+
+  private func verdict(_ row: JSONObject) -> Verdict {
     switch self {
     case .column(let name, let comparison):
-      return row[name].flatMap { comparison.holds(for: $0) }
+      return row[name].map { comparison.verdict($0) } ?? .unknown
     case .path:
-      return nil
+      return .unknown
     case .group(let junction, let filters, let isNegated):
-      let isAll = junction == .and
-      var result: Bool? = isAll
-      for filter in filters {
-        switch filter.holds(for: row) {
-        case .some(isAll): break
-        case .some: return isNegated ? isAll : !isAll  // One is enough to decide.
-        case nil: result = nil
-        }
-      }
-      return result.map { $0 != isNegated }
+      let verdicts = filters.map { $0.verdict(row) }
+      let deciding: Verdict = junction == .and ? .no : .yes
+      let result = [deciding, .unknown, .null].first { verdicts.contains($0) } ?? deciding.negated
+      return isNegated ? result.negated : result
+    }
+  }
+}
+
+/// What a condition comes to for one row: SQL's three values, and not to be told here.
+private enum Verdict {
+  case yes
+  case no
+  /// Neither the condition nor its opposite holds: a column without a value was compared.
+  case null
+  case unknown
+
+  init(_ holds: Bool?) { self = holds.map { $0 ? .yes : .no } ?? .unknown }
+
+  var negated: Verdict {
+    switch self {
+    case .yes: .no
+    case .no: .yes
+    case .null, .unknown: self
+    }
+  }
+
+  /// Whether the row is in the answer.
+  var holds: Bool? {
+    switch self {
+    case .yes: true
+    case .no, .null: false
+    case .unknown: nil
     }
   }
 }
 
 extension Filter.Comparison {
-  fileprivate func holds(for value: JSONValue) -> Bool? {
+  fileprivate func verdict(_ value: JSONValue) -> Verdict {
     switch self {
     case .identity(let identity):
       switch identity {
-      case .null: value.isNull
-      case .yes: value == .bool(true)
-      case .no: value == .bool(false)
-      case .unknown: value.isNull
+      case .null, .unknown: Verdict(value.isNull)
+      case .yes: Verdict(value == .bool(true))
+      case .no: Verdict(value == .bool(false))
       }
-    // Against no value nothing holds, not even the opposite of a comparison.
-    case .value where value.isNull, .oneOf where value.isNull: false
-    case .value(let operation, let operand): ValueOrder.holds(value, operation, operand)
-    case .oneOf(let operands): Self.isAny(of: operands, value)
+    case .not(let other): other.verdict(value).negated
     case .written(let operation, let operand):
-      Self.read(operation, operand).flatMap { $0.holds(for: value) }
-    case .not(let other):
-      switch other {
-      case .identity: other.holds(for: value).map { !$0 }
-      default: value.isNull ? false : other.holds(for: value).map { !$0 }
+      if let comparison = Self.read(operation, operand) {
+        comparison.verdict(value)
+      } else if let pattern = TextPattern(operation, operand) {
+        value.isNull ? .null : Verdict(pattern.holds(for: value))
+      } else {
+        .unknown
       }
+    case .value(let operation, let operand):
+      value.isNull ? .null : Verdict(ValueOrder.holds(value, operation, operand))
+    case .oneOf(let operands):
+      value.isNull && !operands.isEmpty ? .null : Verdict(Self.isAny(of: operands, value))
     }
   }
 
   private static func isAny(of operands: [JSONValue], _ value: JSONValue) -> Bool? {
     var result: Bool? = false
-    for operand in operands where !operand.isNull {
-      switch ValueOrder.holds(value, .equal, operand) {
+    for operand in operands {
+      // In a list null is four letters like any other text.
+      switch ValueOrder.holds(value, .equal, operand.isNull ? "null" : operand) {
       case true?: return true
       case false?: break
       case nil: result = nil
@@ -70,6 +96,76 @@ extension Filter.Comparison {
     if operation.hasPrefix("not.") { return read(String(operation.dropFirst(4)), operand).map { .not($0) } }
     if operation == "is" { return Filter.Identity(rawValue: operand).map { .identity($0) } }
     return Filter.Operator(rawValue: operation).map { .value($0, .string(operand)) }
+  }
+}
+
+/// A pattern of `like` or `ilike`, as PostgreSQL matches it: `%` and PostgREST's `*` stand for any text, `_` for one
+/// character, and a backslash takes the next one as it is.
+struct TextPattern {
+  private enum Part: Equatable {
+    case any
+    case one
+    case scalar(Unicode.Scalar)
+  }
+
+  private let parts: [Part]
+  private let ignoresCase: Bool
+
+  /// The pattern of an operator in PostgREST's words; `nil` for another operator, and for a pattern that is an error.
+  init?(_ operation: String, _ operand: String) {
+    guard operation == "like" || operation == "ilike" else { return nil }
+    ignoresCase = operation == "ilike"
+    var parts: [Part] = []
+    var scalars = operand.unicodeScalars.makeIterator()
+    while let scalar = scalars.next() {
+      switch scalar {
+      case "%", "*": parts.append(.any)
+      case "_": parts.append(.one)
+      case "\\":
+        guard let next = scalars.next() else { return nil }
+        parts.append(.scalar(next))
+      default: parts.append(.scalar(scalar))
+      }
+    }
+    self.parts = parts
+  }
+
+  /// Whether a value matches; `nil` where it is no text, or where only the server's locale knows the other case.
+  func holds(for value: JSONValue) -> Bool? {
+    guard let text = value.stringValue else { return nil }
+    guard ignoresCase else { return matches(Array(text.unicodeScalars), parts) }
+    let isPlain = { (part: Part) in if case .scalar(let scalar) = part { scalar.isASCII } else { true } }
+    guard text.unicodeScalars.allSatisfy(\.isASCII), parts.allSatisfy(isPlain) else { return nil }
+    let lower = parts.map { part -> Part in
+      guard case .scalar(let scalar) = part else { return part }
+      return .scalar(Self.lowercased(scalar))
+    }
+    return matches(text.unicodeScalars.map(Self.lowercased), lower)
+  }
+
+  private static func lowercased(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+    scalar.properties.lowercaseMapping.unicodeScalars.first ?? scalar
+  }
+
+  /// Takes steps in both; at a mismatch the last `any` takes one more.
+  private func matches(_ text: [Unicode.Scalar], _ parts: [Part]) -> Bool {
+    var (place, part) = (0, 0)
+    var retry: (place: Int, part: Int)?
+    while place < text.count {
+      if part < parts.count, parts[part] == .any {
+        retry = (place, part)
+        part += 1
+      } else if part < parts.count, parts[part] == .one || parts[part] == .scalar(text[place]) {
+        place += 1
+        part += 1
+      } else if let last = retry {
+        retry = (last.place + 1, last.part)
+        (place, part) = (last.place + 1, last.part + 1)
+      } else {
+        return false
+      }
+    }
+    return parts[part...].allSatisfy { $0 == .any }
   }
 }
 
