@@ -120,8 +120,8 @@ import Testing
     var loop = Self.live(desk).makeAsyncIterator()
     _ = try await Self.next(&loop, where: Self.isIdle)
     desk.http.add([.answer(204, ""), Self.fresh("Bread")])
-    // Which rows a pattern chooses only the server can tell.
-    _ = try await desk.tasks.update(["title": "Bread"]).ilike("title", pattern: "m%").execute()
+    // Which rows a regular expression chooses only the server can tell.
+    _ = try await desk.tasks.update(["title": "Bread"]).filter("title", operator: "match", value: "^M").execute()
     let next = try await Self.next(&loop) { $0.rows.map(\.title) == ["Bread"] && Self.isIdle($0) }
     #expect(next != nil)
     desk.check()
