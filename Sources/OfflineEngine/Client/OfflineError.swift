@@ -114,13 +114,27 @@ extension OfflineError: CustomStringConvertible {
     case .unavailable(let status, let retryAfter, let error):
       SupabaseError.unavailable(status: status, retryAfter: retryAfter, error).description
     case .notAnAnswer(let error): "\(error)"
-    case .session(let failure): "\(failure)"
+    case .session(let failure): Self.words(failure)
     case .cacheMiss: "this device holds nothing for the query that the read may use; read it once with a connection"
     case .decoding(let reason): "the rows do not have the shape that was asked for: \(reason)"
     case .noSuchEntry(let id): "there is no entry \(id) of this user in the list"
     case .cannotResolve(let id, let reason): "entry \(id) cannot be settled so: \(reason)"
     case .storage(let reason): "the database on this device could not be used: \(reason)"
     case .closed: "the client is closed"
+    }
+  }
+}
+
+extension OfflineError {
+  /// What happened to a session, for somebody whose program signs in.
+  private static func words(_ failure: SessionFailure) -> String {
+    switch failure {
+    case .signedOut: "nobody is signed in"
+    case .ended(let reason): "the server ended the session (\(reason)); sign in again"
+    case .cannotRefresh(let reason, _): "signed in, but the access token cannot be refreshed yet: \(reason)"
+    case .notAccepted(let reason): "the server did not accept the session (\(reason)); sign in again"
+    case .otherUser: "somebody else has signed in meanwhile"
+    case .storage(let reason): "the session could not be read or stored: \(reason)"
     }
   }
 }
