@@ -47,6 +47,13 @@ public struct TableDescription: Sendable, Hashable {
     versionColumn.flatMap { row[$0] }.flatMap(\.plainText)
   }
 
+  /// The values of a row without its key: found by that, a row has it, however the server writes it.
+  func besidesKey(_ row: JSONObject) -> JSONObject {
+    var values = row
+    for column in keyColumns { values[column] = nil }
+    return values
+  }
+
   /// The row's key, or `nil` when a key column is missing or null.
   public func key(of row: JSONObject) -> RowKey? {
     var values: [JSONValue] = []
@@ -75,6 +82,15 @@ public struct RowKey: Sendable, Hashable, CustomStringConvertible {
     return JSONValue.array(values).serialized()
   }
 
+  /// The key as one text by which a developer's row is found again, however the server writes what it was sent: a UUID
+  /// in lower case, a number as its text.
+  var identity: String {
+    let texts = values.map { $0.plainText.map(\.asUUIDIsWritten) }
+    guard !texts.isEmpty, !texts.contains(nil) else { return text }
+    if texts.count == 1, let text = texts[0] { return text }
+    return JSONValue.array(texts.map { .string($0 ?? "") }).serialized()
+  }
+
   /// The key as one text.
   public var description: String { text }
 }
@@ -87,6 +103,18 @@ extension JSONValue {
     case .number(let number): number.text
     default: nil
     }
+  }
+}
+
+extension String {
+  /// The text, in lower case when it is a UUID: as PostgreSQL writes one.
+  var asUUIDIsWritten: String {
+    guard utf8.count == 36 else { return self }
+    let isUUID = utf8.enumerated().allSatisfy { index, byte in
+      [8, 13, 18, 23].contains(index)
+        ? byte == UInt8(ascii: "-") : Character(UnicodeScalar(byte)).isHexDigit
+    }
+    return isUUID ? lowercased() : self
   }
 }
 

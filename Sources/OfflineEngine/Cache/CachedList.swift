@@ -136,7 +136,7 @@ extension EngineTransaction {
     let id = list?.id ?? database.lastInsertRowID
     let isKeyed = query.showsKey(of: table)
     for (index, row) in rows.enumerated() {
-      let key = isKeyed ? table.key(of: row)?.text : nil
+      let key = isKeyed ? table.key(of: row)?.identity : nil
       try insertRow(id, place: Double(index), key: key, text: texts[index])
     }
     try noteTableChange(query.table)

@@ -38,13 +38,13 @@ extension EngineTransaction {
     _ values: JSONObject?, _ key: RowKey, _ table: TableDescription, in lists: [CachedList], _ name: String
   ) throws {
     try patch(lists, name) { list in
-      if let row = try row(of: list, key: key.text) {
+      if let row = try row(of: list, key: key.identity) {
         guard let values else { return try quickDelete(list, row) }
         if let quick = quickUpdate(list, row, values) { return quick }
       } else if values == nil, list.query.showsKey(of: table), list.query.offset == 0 {
         return .none
       }
-      return try edited(list, table, among: lists) { try $0.show(key.text, values, known: $1) }
+      return try edited(list, table, among: lists) { try $0.show(key.identity, values, known: $1) }
     }
   }
 
@@ -56,7 +56,7 @@ extension EngineTransaction {
       list.query.showsKey(of: table), returned.map({ $0.count <= 1 }) ?? true
     else { return nil }
     if let returned, returned.isEmpty { return ListPatch.none }
-    guard let row = try row(of: list, key: write.key.text) else {
+    guard let row = try row(of: list, key: write.key.identity) else {
       let isOut = !list.query.hasCondition(onAnyOf: write.values.names) && list.query.limit == nil
       return isOut && list.query.offset == 0 && (returned == nil || write.operation == .delete)
         ? ListPatch.none : nil

@@ -8,7 +8,7 @@ extension EngineTransaction {
     guard let versionColumn = table.versionColumn else { return nil }
     let (schema, name) = place(of: table)
     for list in try cachedLists(name, schema: schema) where list.query.selection.shows(versionColumn) {
-      guard let row = try row(of: list, key: key.text)?.row, let version = table.version(of: row) else { continue }
+      guard let row = try row(of: list, key: key.identity)?.row, let version = table.version(of: row) else { continue }
       return WriteBase(values: row.picking(columns.filter(list.query.selection.shows)), version: version)
     }
     return nil
@@ -37,7 +37,7 @@ extension EngineTransaction {
     let (schema, name) = place(of: table)
     var shown = values
     if keepsVersion, let versionColumn = table.versionColumn { shown?[versionColumn] = nil }
-    news.add(.row(key: key.text, shown), schema: schema, table: name)
+    news.add(.row(key: key.identity, shown), schema: schema, table: name)
     try show(shown, key, table, in: try cachedLists(name, schema: schema), name)
   }
 
@@ -68,7 +68,7 @@ extension EngineTransaction {
     var isJudged = true
     if let versionColumn = table.versionColumn, let reported = record[versionColumn] {
       for list in lists where list.query.selection.shows(versionColumn) {
-        guard let seen = try row(of: list, key: key.text)?.row[versionColumn], seen != reported else { continue }
+        guard let seen = try row(of: list, key: key.identity)?.row[versionColumn], seen != reported else { continue }
         switch ValueOrder.compare(reported, seen) {
         case .some(let sign): if sign < 0 { isOlder = true }
         case nil: isJudged = false
@@ -77,7 +77,7 @@ extension EngineTransaction {
     }
     if isOlder || !isJudged { try markListsStale(name, schema: schema) }
     guard !isOlder else { return }
-    news.add(.row(key: key.text, record), schema: schema, table: name)
+    news.add(.row(key: key.identity, record), schema: schema, table: name)
     try show(record, key, table, in: lists, name)
   }
 
@@ -130,7 +130,7 @@ extension EngineTransaction {
 
   private func listRows(_ rows: [JSONObject], _ query: ListQuery, _ table: TableDescription) -> [CachedListRow] {
     let isKeyed = query.showsKey(of: table)
-    return rows.enumerated().map { (Double($0), isKeyed ? table.key(of: $1)?.text : nil, $1) }
+    return rows.enumerated().map { (Double($0), isKeyed ? table.key(of: $1)?.identity : nil, $1) }
   }
 
   /// The schema and the bare name of a table, which is described as `schema.table` outside of the default schema.

@@ -26,11 +26,12 @@ struct ConflictComparison: Equatable {
     }
   }
 
-  /// Whether the server's value is what a write set: equal, or the same instant as the server writes instants.
+  /// Whether the server's value is what a write set: equal, or the same as the server writes it.
   ///
-  /// A time sent as `2026-10-18T13:00:27Z` comes back as `2026-10-18T13:00:27+00:00`.
+  /// A time sent as `2026-10-18T13:00:27Z` comes back as `2026-10-18T13:00:27+00:00`, and a UUID in lower case.
   private static func isSame(_ server: JSONValue, _ local: JSONValue) -> Bool {
     if server == local { return true }
+    if let mine = local.stringValue, server.stringValue == mine.asUUIDIsWritten { return true }
     guard case (.string(let theirs), .string(let mine)) = (server, local), theirs.utf8.count >= 25,
       let left = ServerTimestamp(theirs, .zoned), let right = ServerTimestamp(mine, .zoned)
     else { return false }

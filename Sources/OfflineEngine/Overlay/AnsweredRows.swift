@@ -8,10 +8,10 @@ extension Write {
     let sent = filledRows
     guard let returned, !returned.isEmpty else { return sent.map { ($0, nil) } }
     var byKey: [String: JSONObject] = [:]
-    for row in returned { if let key = table.key(of: row) { byKey[key.text] = row } }
+    for row in returned { if let key = table.key(of: row) { byKey[key.identity] = row } }
     let isInOrder = returned.count == sent.count
     return sent.enumerated().map { index, row in
-      if let key = table.key(of: row), !byKey.isEmpty { return (row, byKey[key.text]) }
+      if let key = table.key(of: row), !byKey.isEmpty { return (row, byKey[key.identity]) }
       return (row, isInOrder ? returned[index] : nil)
     }
   }

@@ -101,7 +101,7 @@ struct ListEditor {
     let leavesDuplicates = write.operation == .upsert && request?.ignoresDuplicates ?? false
     for (sent, answer) in write.answeredRows(returned, table) {
       let row = answer.map(sent.merging) ?? sent
-      let key = table.key(of: row)?.text
+      let key = table.key(of: row)?.identity
       if leavesDuplicates, returned != nil, answer == nil {
         // The server had the row; how it looks there is known only where a list holds it.
         if key.flatMap(index) == nil { isUncertain = true }
@@ -190,7 +190,7 @@ struct ListEditor {
   }
 
   private mutating func layPinnedUpdate(_ write: Write, _ known: KnownRows) throws {
-    let key = write.key.text
+    let key = write.key.identity
     if let index = index(of: key) {
       switch write.isReached(in: entries[index].values, table) {
       case true?: set(write.values, at: index)
@@ -214,8 +214,8 @@ struct ListEditor {
 
   /// The rows that the server gave back, by their keys; `nil` when they do not say which rows they are.
   private func keyed(_ returned: [JSONObject], _ write: Write) -> [(String, JSONObject)]? {
-    if returned.count == 1, write.isPinned { return [(write.key.text, returned[0])] }
-    let rows = returned.compactMap { row in table.key(of: row).map { ($0.text, row) } }
+    if returned.count == 1, write.isPinned { return [(write.key.identity, returned[0])] }
+    let rows = returned.compactMap { row in table.key(of: row).map { ($0.identity, row) } }
     return rows.count == returned.count ? rows : nil
   }
 
@@ -269,12 +269,12 @@ struct ListEditor {
       return
     }
     if write.isPinned {
-      guard let index = index(of: write.key.text) else {
-        remove(write.key.text)
+      guard let index = index(of: write.key.identity) else {
+        remove(write.key.identity)
         return
       }
       switch write.isReached(in: entries[index].values, table) {
-      case true?: remove(write.key.text)
+      case true?: remove(write.key.identity)
       case nil: isUncertain = true
       case false?: break
       }

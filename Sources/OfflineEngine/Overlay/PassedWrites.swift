@@ -13,7 +13,7 @@ struct PassedWrites {
     guard write.operation == .update || write.operation == .delete else { return }
     count += 1
     if write.isPinned {
-      ofKey[write.key.text, default: []].append((count, write))
+      ofKey[write.key.identity, default: []].append((count, write))
     } else {
       others.append((count, write))
     }

@@ -53,7 +53,7 @@ extension EngineTransaction {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
-        .text(user), .text(write.table), .text(write.key.text),
+        .text(user), .text(write.table), .text(write.isMirrored ? write.key.text : write.key.identity),
         .text(JSONValue.array(write.key.values).serialized()), .text(write.operation.rawValue),
         .text(JSONValue.object(write.values).serialized()),
         .optional(write.base.map { JSONValue.object($0.values).serialized() }), .optional(write.base?.version),
@@ -221,8 +221,8 @@ extension EngineTransaction {
 
   private func rows(list: MutationList, table: String, key: RowKey) throws -> [SQLiteRow] {
     try database.rows(
-      "SELECT * FROM mutation WHERE user_id = ? AND table_name = ? AND key = ? AND list = ? ORDER BY id",
-      [.text(user), .text(table), .text(key.text), .text(list.rawValue)])
+      "SELECT * FROM mutation WHERE user_id = ? AND table_name = ? AND key IN (?, ?) AND list = ? ORDER BY id",
+      [.text(user), .text(table), .text(key.text), .text(key.identity), .text(list.rawValue)])
   }
 
   // MARK: Rows to values

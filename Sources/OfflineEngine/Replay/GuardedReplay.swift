@@ -68,7 +68,7 @@ extension ReplayPass {
     async throws(SyncFailure)
   {
     let write = attempt.mutation.write
-    guard let server = try await readByKey(write.key, table) else {
+    guard let server = try await readByKey(write.key, table, besides: write.readNames(table)) else {
       try await settleGone(attempt, table)
       return
     }

@@ -18,8 +18,12 @@ extension ReplayPass {
         return
       }
       try await settleUnanswered(mutation, table)
+    case .refused(let details) where write.mayBeHidden(details):
+      try await replayAsMade(mutation, table)
     case .refused(let details):
-      if details.code == "23505", let row = try await readByKey(write.key, table) {
+      if details.code == "23505",
+        let row = try await readByKey(write.key, table, besides: write.readNames(table))
+      {
         try await settleExisting(mutation, table, row)
       } else {
         try reject(mutation, details, details.message)
@@ -29,7 +33,7 @@ extension ReplayPass {
 
   /// Settles an insert that gave no row back: its key is taken.
   mutating func settleUnanswered(_ mutation: PendingMutation, _ table: TableDescription) async throws(SyncFailure) {
-    guard let row = try await readByKey(mutation.write.key, table) else {
+    guard let row = try await readByKey(mutation.write.key, table, besides: mutation.write.readNames(table)) else {
       try reject(
         mutation, nil,
         "the server has a row under this key that this user may not see, or its policies hide the new row")
@@ -42,7 +46,7 @@ extension ReplayPass {
   private mutating func settleExisting(_ mutation: PendingMutation, _ table: TableDescription, _ row: JSONObject)
     async throws(SyncFailure)
   {
-    let comparison = ConflictComparison(local: mutation.write.values, base: nil, server: row)
+    let comparison = ConflictComparison(local: table.besidesKey(mutation.write.values), base: nil, server: row)
     if comparison.isAlreadyThere {
       report.alreadyOnServer += 1
       try finish(mutation, table, answer: row, .reading(row))
@@ -50,7 +54,7 @@ extension ReplayPass {
     }
     var attempt = GuardedAttempt(mutation, base: WriteBase(values: [:], version: table.version(of: row)))
     attempt.mutation.write.operation = .update  // The row is there: its columns are set.
-    for column in table.keyColumns { attempt.mutation.write.values[column] = nil }
+    attempt.mutation.write.values = table.besidesKey(attempt.mutation.write.values)
     attempt.isInsert = true
     try await settleConflict(attempt, table, server: row, comparison)
   }

@@ -19,6 +19,7 @@ extension ReplayPass {
     for var mutation in waiting {
       let write = mutation.write
       guard let earlierSends = claims[mutation.id], write.operation == .insert, write.table == table.name,
+        write.request?.isWhole ?? true,
         Set(write.values.names) == names, let key = write.values[table.keyColumns[0]]?.stringValue,
         RowKey(key) == write.key, keys.insert(key).inserted
       else { break }
@@ -49,13 +50,15 @@ extension ReplayPass {
       try await replayInserts(run[..<middle], table)
       try await replayInserts(run[middle...], table)
     case .rows(let rows):
-      let answers = Dictionary(rows.map { (table.key(of: $0), $0) }) { first, _ in first }
-      let made = run.compactMap { mutation in answers[mutation.write.key].map { (mutation, $0) } }
+      let answers = Dictionary(rows.map { (table.key(of: $0)?.identity, $0) }) { first, _ in first }
+      let made = run.compactMap { mutation in answers[mutation.write.key.identity].map { (mutation, $0) } }
       try client.commit { transaction in
         for (mutation, row) in made { try transaction.finish(mutation, table, answer: row, .making) }
       }
       report.synced += made.count
-      for mutation in run where answers[mutation.write.key] == nil { try await settleUnanswered(mutation, table) }
+      for mutation in run where answers[mutation.write.key.identity] == nil {
+        try await settleUnanswered(mutation, table)
+      }
       settleClaims()
     }
   }

@@ -216,10 +216,21 @@ struct ReplayPass {
       try transaction.mutations(list: .queued, table: table.name, key: key)
         .flatMap { $0.write.values.names + $0.write.conditionColumns(table) }
     }
-    let request = TableRequest.select(
-      table.name, columns: distinct(table.readColumns + written + names), filters: table.filters(for: key), limit: 1)
+    let own = distinct(table.readColumns + names)
+    let all = distinct(own + written)
+    let request = { (columns: [String]) in
+      TableRequest.select(table.name, columns: columns, filters: table.filters(for: key), limit: 1)
+    }
     do throws(RequestFailure) {
-      let (answer, token) = try await client.send(request, table: table.name)
+      let answer: TableAnswer
+      let token: Secret?
+      do throws(RequestFailure) {
+        (answer, token) = try await client.send(request(all), table: table.name)
+      } catch {
+        // A column of a later write that is not there, or not to be read, is that write's to answer for.
+        guard error.refusal != nil, all.count > own.count else { throw error }
+        (answer, token) = try await client.send(request(own), table: table.name)
+      }
       if let row = answer.rows.first {
         provenToken = token
         return row

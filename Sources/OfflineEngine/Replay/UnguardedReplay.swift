@@ -8,7 +8,9 @@ extension ReplayPass {
     case .rows(let rows):
       if let row = rows.first {
         try finish(mutation, table, answer: row, .unguarded)
-      } else if let row = try await readByKey(mutation.write.key, table) {
+      } else if let row = try await readByKey(
+        mutation.write.key, table, besides: mutation.write.readNames(table))
+      {
         if mutation.write.isReached(in: row, table) ?? false {
           try rejectDenied(mutation)
         } else {
@@ -54,11 +56,14 @@ extension ReplayPass {
         table.name, rows: rows, onConflict: table.keyColumns, ignoreDuplicates: true, missingDefault: takesDefaults,
         returning: names)
     switch try await send(request, table) {
+    case .refused(let details) where mutation.write.mayBeHidden(details):
+      try await replayAsMade(mutation, table)
     case .refused(let details):
       try reject(mutation, details, details.message)
     case .rows(let made):
-      let answered = Set(made.compactMap(table.key))
-      let missing = rows.filter { row in table.key(of: row).map { !answered.contains($0) } ?? false }
+      // Each answers for one row: a key that the list names twice was taken once.
+      var answered = Set(made.compactMap { table.key(of: $0)?.identity })
+      let missing = rows.filter { row in table.key(of: row).map { answered.remove($0.identity) == nil } ?? false }
       try await finishKeyedInserts(mutation, table, made: made, missing: missing)
     }
   }
@@ -77,7 +82,7 @@ extension ReplayPass {
           "the server has a row under one of these keys that this user may not see, or its policies hide the new row")
         return
       }
-      let comparison = ConflictComparison(local: row, base: nil, server: server)
+      let comparison = ConflictComparison(local: table.besidesKey(row), base: nil, server: server)
       if comparison.isAlreadyThere { present.append(server) } else { differing.append((row, server)) }
     }
     let (there, different, bounds) = (present, differing, client.configuration.listBounds)
@@ -89,8 +94,7 @@ extension ReplayPass {
         var write = mutation.write
         write.operation = .update
         write.key = key
-        write.values = row.local
-        for column in table.keyColumns { write.values[column] = nil }
+        write.values = table.besidesKey(row.local)
         write.request = WriteRequest()
         write.request?.conditions = table.filters(for: key)
         write.request?.rowKeys = [key]

@@ -22,8 +22,7 @@ extension TableDescription {
     if let versionColumn, let version { filters.append(.eq(versionColumn, .string(version))) }
     if write.operation == .delete { return .delete(name, filters: filters, returning: identityColumns) }
     // A row keeps its key: a user may well be allowed to set its columns, but not these.
-    var values = write.values
-    if write.request == nil { for column in keyColumns { values[column] = nil } }
+    let values = made.isEmpty ? besidesKey(write.values) : write.values
     return .update(name, set: values, filters: filters, returning: distinct(identityColumns + values.names))
   }
 }
@@ -54,6 +53,16 @@ extension Write {
   func isReached(in row: JSONObject, _ table: TableDescription) -> Bool? {
     let others = request?.conditions.filter { !$0.isAbout(anyOf: table.keyColumns) } ?? []
     return Filter.and(others).holds(for: row)
+  }
+
+  /// The columns that a read for this write must show.
+  func readNames(_ table: TableDescription) -> [String] { values.names + conditionColumns(table) }
+
+  /// Whether an insert may have been refused only because the rows were asked back, which its caller did not ask for:
+  /// a table that its writer may not read.
+  func mayBeHidden(_ refusal: ServerError) -> Bool {
+    guard let request, operation == .insert, refusal.code == "42501" else { return false }
+    return request.selection == nil && !request.isSingle
   }
 
   /// The columns that the conditions beside the key name.
