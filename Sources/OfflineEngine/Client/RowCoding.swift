@@ -11,6 +11,10 @@ enum RowCoding {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
     encoder.dateEncodingStrategy = .custom { date, encoder in
+      guard microseconds(date) != nil else {
+        throw EncodingError.invalidValue(
+          date, EncodingError.Context(codingPath: encoder.codingPath, debugDescription: "no calendar holds the time"))
+      }
       var container = encoder.singleValueContainer()
       try container.encode(text(date))
     }
@@ -39,15 +43,22 @@ enum RowCoding {
     }
   }
 
-  /// The time in UTC, such as `2026-10-18T13:00:27.486123Z`.
+  /// The time in UTC, such as `2026-10-18T13:00:27.486123Z`; a text that the server refuses for what is no time.
   static func text(_ date: Date) -> String {
-    let microseconds = Int64((date.timeIntervalSince1970 * 1_000_000).rounded())
+    guard let microseconds = microseconds(date) else { return "no time" }
     let (seconds, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
     let fraction = rest < 0 ? rest + 1_000_000 : rest
-    let whole = WallTime(seconds: rest < 0 ? seconds - 1 : seconds).text
+    let whole = Date(timeIntervalSince1970: Double(rest < 0 ? seconds - 1 : seconds)).formatted(.iso8601)
     guard fraction != 0 else { return whole }
     let digits = String(fraction)
     return whole.dropLast() + "." + String(repeating: "0", count: 6 - digits.count) + digits + "Z"
+  }
+
+  /// The microseconds since 1970 of a time in the years that have four digits.
+  private static func microseconds(_ date: Date) -> Int64? {
+    let seconds = date.timeIntervalSince1970
+    guard seconds >= -62_135_769_600, seconds < 253_402_300_799 else { return nil }
+    return Int64((seconds * 1_000_000).rounded())
   }
 
   /// The time that a text of the server means; a date without a time is its first moment in UTC.

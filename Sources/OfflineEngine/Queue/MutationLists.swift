@@ -67,6 +67,8 @@ extension EngineTransaction {
         throw ListError.cannotResolve(id: id, reason: "only columns of an update can be chosen, and at least one")
       }
       write.values = columns
+      // Its conditions were kept: what is sent is whole again.
+      if !write.rowKeys.isEmpty { write.request?.isWhole = true }
     }
     if case .keepLocal = resolution, !(write.request?.isWhole ?? true) {
       throw ListError.cannotResolve(id: id, reason: "its body was too large to keep; choose columns instead")

@@ -30,7 +30,10 @@ extension UserEngine {
         var guarded = request
         if isGuarded, let column = table.versionColumn, let version = mutation.baseVersion {
           guarded.filters.append(.eq(column, .string(version)))
+          // No more than a replay asks for: of the other columns the user may not read some.
+          if !guarded.returnsRows { guarded.columns = distinct(table.identityColumns + mutation.write.values.names) }
           guarded.returnsRows = true
+          guarded.isSingle = false  // Asked for one, the server calls a row that moved a refusal.
         }
         let answer: TableAnswer
         do throws(RequestFailure) {
@@ -61,7 +64,8 @@ extension UserEngine {
         if case .schemaCache? = failure.error { _ = try transaction.countUnknown(mutation.id) }
       }
       if case .cancelled = failure.reason { return .cancelled }
-      return .waits(needsPass: false)
+      // Whatever kept it from being sent may have been the cancellation.
+      return Task.isCancelled ? .cancelled : .waits(needsPass: false)
     }
     let remaining = try store { transaction in
       try transaction.remove(mutation.id)

@@ -199,7 +199,12 @@ extension Filter {
     case .group: .group
     case .column(_, let comparison): comparison.isNegated ? .negation : nil
     case .path(let path, let comparison):
-      if path.contains("->") { comparison.isNegated ? .negation : nil } else { .embeddedCondition }
+      // A dot before the first arrow is an embedded table's; one behind it is a member's.
+      if let arrow = path.firstRange(of: "->"), !path[..<arrow.lowerBound].contains(".") {
+        comparison.isNegated ? .negation : nil
+      } else {
+        .embeddedCondition
+      }
     }
   }
 }

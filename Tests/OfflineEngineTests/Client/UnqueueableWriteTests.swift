@@ -41,6 +41,9 @@ struct UnqueueableWriteTests {
     Case(.embeddedCondition, "DELETE /rest/v1/tasks?task_photos.id=eq.1") {
       $0.from("tasks").delete().eq("task_photos.id", value: 1)
     },
+    Case(.embeddedCondition, "DELETE /rest/v1/tasks?task_photos.data-%3E%3Ekind=eq.a") {
+      $0.from("tasks").delete().eq("task_photos.data->>kind", value: "a")
+    },
     Case(.order, "DELETE /rest/v1/tasks?done=eq.true&order=id.asc&limit=1") {
       $0.from("tasks").delete().eq("done", value: true).order("id").limit(1)
     },
