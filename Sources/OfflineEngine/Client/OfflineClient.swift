@@ -76,7 +76,7 @@ public final class OfflineClient: Sendable {
     let follower = Task(executorPreference: executor) { [weak self, auth] in
       for await session in auth.states() {
         guard let self else { return }
-        self.note(session)
+        await self.note(session)
       }
     }
     state.withLock { $0.tasks.append(follower) }
@@ -90,6 +90,10 @@ public final class OfflineClient: Sendable {
         if let self { self.note(NetworkAvailability.unknown) }
       }
       state.withLock { $0.tasks.append(monitor) }
+    }
+    if state.withLock(\.isClosed) {
+      close()  // What was started since then ends, too.
+      throw .closed
     }
     if auth.state == .withoutAuth, pendingCount("") > 0 { scheduler.trigger(.opened) }
   }
@@ -108,15 +112,25 @@ public final class OfflineClient: Sendable {
     store.changes.finish()
   }
 
-  private func note(_ session: SessionState) {
-    if case .signedIn(let user?) = session {
-      try? engine(of: user).transaction { try $0.takeOverWritesOfNobody() }
-      if pendingCount(user) > 0 { scheduler.trigger(.sessionSettled) }
-    } else if session == .signedOut, pendingCount("") > 0 {
+  private func note(_ session: SessionState) async {
+    if session == .signedOut || session.user != nil, session.isSettled, pendingCount(session.user ?? "") > 0 {
       scheduler.trigger(.sessionSettled)
     }
     state.withLock { $0.session = session }
     store.changes.ring()
+    if case .signedIn(let user?) = session { await takeOverWritesOfNobody(user) }
+  }
+
+  /// Makes the writes that nobody was signed in for a user's, unless somebody else signs in meanwhile.
+  ///
+  /// One that is on the wire is answered first: sent by two engines it could arrive twice.
+  private func takeOverWritesOfNobody(_ user: String) async {
+    guard pendingCount("") > 0 else { return }
+    await engine(of: "").interruptingPasses {
+      guard auth.state == .signedIn(user: user) else { return }
+      try? engine(of: user).transaction { try $0.takeOverWritesOfNobody() }
+    }
+    if pendingCount(user) > 0 { scheduler.trigger(.sessionSettled) }
   }
 
   /// The session that the client has last acted on; `nil` before the first.
@@ -244,9 +258,12 @@ public final class OfflineClient: Sendable {
 
   @discardableResult
   private func setNetwork(isEnabled: Bool) -> Bool {
-    let isChange = network.setEnabled(isEnabled)
-    for engine in state.withLock({ Array($0.engines.values) }) {
-      if isEnabled { engine.enableNetwork() } else { engine.disableNetwork() }
+    // Together, so that of two calls at once the last one holds for every engine.
+    let isChange = state.withLock { state in
+      for engine in state.engines.values {
+        if isEnabled { engine.enableNetwork() } else { engine.disableNetwork() }
+      }
+      return network.setEnabled(isEnabled)
     }
     store.changes.ring()
     return isChange
@@ -299,11 +316,14 @@ public final class OfflineClient: Sendable {
 
   /// Deletes everything that this database holds, of every user: cached rows, the queue and both lists.
   ///
-  /// A pass in progress ends first. What was queued is lost; the session stays.
+  /// Passes in progress end first. What was queued is lost; the session stays.
   public func clearLocalData() async throws {
     try checkOpen()
     let user = currentUser
-    try await engine.interruptingPasses { () async throws(OfflineError) in
+    _ = engine(of: user)
+    // In one order, so that two who clear never wait for one another.
+    let engines = state.withLock { $0.engines.values.sorted { $0.user < $1.user } }
+    try await interruptingPasses(of: engines[...]) { () throws(OfflineError) in
       do {
         try store.transaction(user: user) { transaction in
           try transaction.clearEverything()
@@ -315,6 +335,15 @@ public final class OfflineClient: Sendable {
       } catch {
         throw OfflineError(storing: error)
       }
+    }
+  }
+
+  private func interruptingPasses(
+    of engines: ArraySlice<UserEngine>, _ body: () throws(OfflineError) -> Void
+  ) async throws(OfflineError) {
+    guard let first = engines.first else { return try body() }
+    try await first.interruptingPasses { () async throws(OfflineError) in
+      try await interruptingPasses(of: engines.dropFirst(), body)
     }
   }
 

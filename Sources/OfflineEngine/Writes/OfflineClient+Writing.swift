@@ -17,7 +17,7 @@ extension OfflineClient {
     let request = builder.request(for: write)
     guard builder.strategy == .queueIfOffline else {
       guard network.isEnabled else { throw OfflineError.networkDisabled }
-      return .applied(result: try await sendOnly(request).response(isSingle: builder.isSingle))
+      return .applied(result: try await sendOnly(request, auth.state).response(isSingle: builder.isSingle))
     }
     if let kind = builder.unqueueableKind(defaultSchema: configuration.schema) ?? userlessKind {
       return .applied(
@@ -47,18 +47,21 @@ extension OfflineClient {
 
   // MARK: Straight to the server
 
-  private func sendOnly(_ request: TableRequest) async throws -> TableAnswer {
-    try await withToken { token throws(SupabaseError) in try await tables.send(request, accessToken: token) }
+  private func sendOnly(_ request: TableRequest, _ session: SessionState) async throws -> TableAnswer {
+    try await withToken(session) { token throws(SupabaseError) in try await tables.send(request, accessToken: token) }
   }
 
   /// Sends a write that the queue cannot hold; a success still updates the cache.
   private func sendUnqueued(
     _ write: Write, _ request: TableRequest, _ description: TableDescription, _ kind: UnqueueableWrite
   ) async throws -> TableAnswer {
+    // Who makes it is who sees it, whoever is signed in when the answer comes.
+    let session = auth.state
+    let engine = engine(of: session.user ?? "")
     let answer: TableAnswer
     do {
       guard network.isEnabled else { throw OfflineError.networkDisabled }
-      answer = try await sendOnly(request)
+      answer = try await sendOnly(request, session)
     } catch let error as OfflineError where error.isConnectivity {
       throw OfflineError.mutationNotQueueable(kind, cause: error)
     }
@@ -68,12 +71,16 @@ extension OfflineClient {
     }
     let schema = request.schema
     let isDefault = schema == configuration.schema
-    try changing(engine) { transaction in
-      if isDefault {
-        try transaction.applyAccepted(write, description, rows: request.returnsRows ? answer.rows : nil)
-      } else {
-        try transaction.markListsStale(write.table, schema: schema)
+    do {
+      try engine.transaction { transaction in
+        if isDefault {
+          try transaction.applyAccepted(write, description, rows: request.returnsRows ? answer.rows : nil)
+        } else {
+          try transaction.markListsStale(write.table, schema: schema)
+        }
       }
+    } catch {
+      throw OfflineError(storing: error)
     }
     return answer
   }
