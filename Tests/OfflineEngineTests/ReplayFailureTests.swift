@@ -70,6 +70,18 @@ struct ReplayFailureTests {
     desk.checkScript()
   }
 
+  @Test("of a pull is not forgotten by a pass with nothing to send, only by one that was answered")
+  func pullFailure() async throws {
+    let desk = try Desk([.offline, .rows(Desk.json("Buy oat milk", done: true, t2))])
+    await #expect(throws: SyncFailure.self) { try await desk.client.pull("tasks") }
+    _ = await desk.sync()
+    #expect(desk.client.syncStatus.lastSyncError?.isConnectivity == true)
+    try desk.rename()
+    #expect(await desk.sync().synced == 1)
+    #expect(desk.client.syncStatus.lastSyncError == nil)
+    desk.checkScript()
+  }
+
   static let refusals: [Failure] = [
     Failure("a check", .error(400, "23514"), isInDoubt: false),
     Failure("a row-level policy", .error(403, "42501"), isInDoubt: false),

@@ -17,7 +17,8 @@ extension UserEngine {
       let report = pass.report
       updateStatus { status in
         status.isSyncing = false
-        status.lastSyncError = report.stoppedBy
+        // With nothing to send the server was not asked, so what kept a pull from it still may.
+        if report.stoppedBy != nil || report.isAnswered { status.lastSyncError = report.stoppedBy }
       }
       return report
     }

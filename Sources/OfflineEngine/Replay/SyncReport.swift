@@ -23,6 +23,9 @@ public struct SyncReport: Sendable {
   /// The request whose answer stopped it, where it was one.
   var stoppingError: SupabaseError?
 
+  /// Whether the server has answered any write.
+  var isAnswered: Bool { synced + rejected.count + conflicted.count + conflictsKeptServer > 0 }
+
   /// A pass that has done nothing yet.
   public init() {}
 }
