@@ -26,7 +26,7 @@ extension ReplayPass {
       {
         try await settleExisting(mutation, table, row)
       } else {
-        try reject(mutation, details, details.message)
+        try reject(mutation, details, Self.refusal(details))
       }
     }
   }
@@ -57,5 +57,11 @@ extension ReplayPass {
     attempt.mutation.write.values = table.besidesKey(attempt.mutation.write.values)
     attempt.isInsert = true
     try await settleConflict(attempt, table, server: row, comparison)
+  }
+
+  /// The server's words on a new row; of a policy it does not say which of two it was.
+  private static func refusal(_ error: ServerError) -> String {
+    guard error.code == "42501" else { return error.message }
+    return "\(error.message); the insert policy forbids the row, or the select policy does not show it to its writer"
   }
 }

@@ -88,4 +88,77 @@ struct QueueScenarioTests {
     _ = try await desk.client.syncPendingMutations()
     #expect(desk.http.requests.count == sent)
   }
+
+  @Test("a new row that a policy forbids is tried without asking it back, then refused")
+  func forbidden() async throws {
+    let world = try World()
+    let phone = try await Phone(world, try await world.signUp("a@example.com"))
+    try await phone.offline {
+      $0.insert(["id": .string(key(1).text), "title": "A", "user_id": "00000000-0000-4000-8000-000000000001"])
+    }
+    #expect(try await phone.sync().rejected.first?.serverError?.code == "42501")
+    #expect(phone.http.requests.last?.fields["Prefer"] == "return=minimal")
+  }
+
+  @Test("a new row of a caller who needs it back is refused with the two policies that can be meant")
+  func hidden() async throws {
+    let desk = try Desk([.error(403, "42501")])
+    try desk.insert()
+    let entry = try #require(await desk.sync().rejected.first)
+    #expect(entry.message.contains("insert policy") && entry.message.contains("select policy"))
+  }
+}
+
+@Suite("Scenarios of times")
+struct TimeScenarioTests {
+  @Test(
+    "a version is sent back exactly as it came, whatever its digits and offset",
+    arguments: [
+      ("2026-06-09T10:11:12.345678+00:00", "2026-06-09T10%3A11%3A12.345678%2B00%3A00"),
+      ("2026-06-09T10:11:12.3+00:00", "2026-06-09T10%3A11%3A12.3%2B00%3A00"),
+      ("2026-06-09T10:11:12+00", "2026-06-09T10%3A11%3A12%2B00"),
+      ("2026-06-09T10:11:12.345001+02:00", "2026-06-09T10%3A11%3A12.345001%2B02%3A00"),
+    ])
+  func version(_ version: String, _ sent: String) async throws {
+    let desk = try await ClientDesk([
+      .rows(#"[{"id":42,"title":"A","done":false,"updated_at":"\#(version)"}]"#), .offline,
+      .rows(#"[{"id":42,"title":"B","updated_at":"next"}]"#),
+    ])
+    _ = try await desk.tasks.select().execute([TaskRow].self)
+    #expect(try await desk.tasks.update(["title": "B"]).eq("id", value: 42).execute().isQueued)
+    #expect(try desk.pending.first?.baseVersion == version)
+    #expect(try await desk.client.syncPendingMutations().synced == 1)
+    #expect(desk.http.lines.last?.hasSuffix("&id=eq.42&updated_at=eq.\(sent)") == true, "\(desk.http.lines)")
+    desk.http.check()
+  }
+
+  @Test("an integer version is sent back as it came")
+  func integerVersion() async throws {
+    let desk = try await ClientDesk([
+      .rows(#"[{"id":42,"title":"A","done":false,"updated_at":9007199254740993}]"#), .offline,
+      .rows(#"[{"id":42,"title":"B","updated_at":9007199254740994}]"#),
+    ])
+    _ = try await desk.tasks.select().execute([TaskRow].self)
+    _ = try await desk.tasks.update(["title": "B"]).eq("id", value: 42).execute()
+    #expect(try await desk.client.syncPendingMutations().synced == 1)
+    #expect(desk.http.lines.last?.hasSuffix("updated_at=eq.9007199254740993") == true)
+  }
+
+  @Test("dates and times stay the server's text, and no edit of another column sends them")
+  func texts() async throws {
+    let row = """
+      {"id":42,"title":"A","due":"2026-03-29","at":"02:30:00","local":"2026-03-29T02:30:00",\
+      "moment":"2026-03-28T23:00:00.5+00:00","updated_at":"T1"}
+      """
+    let desk = try await ClientDesk([.rows("[\(row)]")])
+    let before = try await desk.tasks.select().execute(Rows.self).value.rows
+    for round in 1...10 {
+      desk.http.add([.answer(200, #"[{"id":42,"title":"\#(round)","updated_at":"T\#(round + 1)"}]"#)])
+      _ = try await desk.tasks.update(["title": .string("\(round)")]).eq("id", value: 42).select("id,title,updated_at")
+        .execute()
+    }
+    let after = try await desk.tasks.select(readStrategy: .cacheOnly).execute(Rows.self).value.rows
+    for column in ["due", "at", "local", "moment"] { #expect(after.first?[column] == before.first?[column]) }
+    #expect(desk.http.requests.dropFirst().allSatisfy { !$0.text.contains("due") && !$0.text.contains("moment") })
+  }
 }
