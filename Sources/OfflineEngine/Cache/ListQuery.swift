@@ -30,8 +30,8 @@ struct ListQuery: Sendable, Hashable {
     } else if !selection.isAll {
       json["columns"] = .array(selection.columns.map { .string($0) })
     }
-    if !request.filters.isEmpty { json["conditions"] = .array(request.filters.map(\.cachedForm)) }
-    if !request.order.isEmpty { json["order"] = .array(request.order.map(\.cachedForm)) }
+    if !request.filters.isEmpty { json["conditions"] = .array(request.filters.map(\.storedForm)) }
+    if !request.order.isEmpty { json["order"] = .array(request.order.map(\.storedForm)) }
     if let limit = request.limit { json["limit"] = .number(JSONNumber(Int64(limit))) }
     if let offset = request.offset, offset != 0 { json["offset"] = .number(JSONNumber(Int64(offset))) }
     self.init(schema: request.schema, table: request.table, json: json)
@@ -53,13 +53,13 @@ struct ListQuery: Sendable, Hashable {
     }
     var conditions: [Filter] = []
     for condition in json["conditions"]?.arrayValue ?? [] {
-      guard let filter = Filter(cachedForm: condition) else { return nil }
+      guard let filter = Filter(storedForm: condition) else { return nil }
       conditions.append(filter)
     }
     self.conditions = conditions
     var order: [Order] = []
     for part in json["order"]?.arrayValue ?? [] {
-      guard let column = Order(cachedForm: part) else { return nil }
+      guard let column = Order(storedForm: part) else { return nil }
       order.append(column)
     }
     self.order = order
@@ -86,11 +86,11 @@ struct ListQuery: Sendable, Hashable {
 }
 
 extension Order {
-  fileprivate var cachedForm: JSONValue {
+  fileprivate var storedForm: JSONValue {
     .array([.string(column), .string(direction.rawValue)] + (nulls.map { [.string($0.rawValue)] } ?? []))
   }
 
-  fileprivate init?(cachedForm json: JSONValue) {
+  fileprivate init?(storedForm json: JSONValue) {
     guard let parts = json.arrayValue?.compactMap(\.stringValue), parts.count == 2 || parts.count == 3,
       let direction = Direction(rawValue: parts[1])
     else { return nil }

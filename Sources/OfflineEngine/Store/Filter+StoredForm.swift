@@ -2,8 +2,10 @@ import LosslessJSON
 import SupabaseAPI
 
 extension Filter {
-  /// The condition as JSON, for the text of a cached query.
-  var cachedForm: JSONValue {
+  /// The condition as JSON, for cached queries and queued writes.
+  ///
+  /// No condition is without a form, since a write that lost one would reach other rows.
+  var storedForm: JSONValue {
     switch self {
     case .column(let name, let comparison):
       let parts = comparison.jsonParts
@@ -13,15 +15,15 @@ extension Filter {
       return .array([.string(path), .string(parts.word), parts.operand, "path"])
     case .group(let junction, let filters, let isNegated):
       return .array([
-        .string(""), .string((isNegated ? "not." : "") + junction.rawValue), .array(filters.map(\.cachedForm)),
+        .string(""), .string((isNegated ? "not." : "") + junction.rawValue), .array(filters.map(\.storedForm)),
       ])
     }
   }
 
-  /// Reads what `cachedForm` made.
+  /// Reads what `storedForm` made.
   ///
   /// `nil` when a part of it is not understood, so that nothing else than what was meant is asked for.
-  init?(cachedForm json: JSONValue) {
+  init?(storedForm json: JSONValue) {
     guard let parts = json.arrayValue, (3...4).contains(parts.count), let name = parts[0].stringValue,
       let word = parts[1].stringValue
     else { return nil }
@@ -30,7 +32,7 @@ extension Filter {
       guard let junction = Junction(rawValue: isNegated ? String(word.dropFirst(4)) : word),
         let members = parts[2].arrayValue
       else { return nil }
-      let filters = members.compactMap(Filter.init(cachedForm:))
+      let filters = members.compactMap(Filter.init(storedForm:))
       guard filters.count == members.count else { return nil }
       self = .group(junction, filters, isNegated: isNegated)
       return
