@@ -13,7 +13,16 @@ struct OfflineTasks {
     var title: String
   }
 
-  static func main() async throws {
+  static func main() async {
+    do {
+      try await run()
+    } catch {
+      FileHandle.standardError.write(Data("offline-tasks: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+
+  private static func run() async throws {
     let arguments = CommandLine.arguments
     guard arguments.count == 5, let password = ProcessInfo.processInfo.environment["OFFLINE_TASKS_PASSWORD"] else {
       say("usage: OFFLINE_TASKS_PASSWORD=… offline-tasks FOLDER URL KEY EMAIL < titles")

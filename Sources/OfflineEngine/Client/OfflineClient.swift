@@ -116,7 +116,11 @@ public final class OfflineClient: Sendable {
     if session == .signedOut || session.user != nil, session.isSettled, pendingCount(session.user ?? "") > 0 {
       scheduler.trigger(.sessionSettled)
     }
-    state.withLock { $0.session = session }
+    state.withLock { state in
+      // How another user's passes ended is none of this one's business.
+      if let last = state.session?.user, last != session.user { (state.lastSyncedAt, state.lastSyncError) = (nil, nil) }
+      state.session = session
+    }
     store.changes.ring()
     if case .signedIn(let user?) = session { await takeOverWritesOfNobody(user) }
   }

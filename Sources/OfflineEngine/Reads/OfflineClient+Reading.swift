@@ -105,13 +105,16 @@ extension OfflineClient {
   /// Asks the server once, keeps its answer and shows it with the queued writes over it.
   func fetchOnce(_ list: ListRead, _ session: SessionState) async throws -> OfflineResponse<OfflineJSON> {
     let identity = ReadIdentity(session)
+    let clearings = clearings
     let place = store.accepted.begin()
     defer { store.accepted.end(place) }
     let answer = try await send(list.request, session)
     do {
       var shown = try store.transaction(user: identity.user ?? "") { transaction in
+        // What was asked for before the data on this device was cleared must not come back to it.
         try transaction.show(
-          answer: answer.rows, to: list.query, list.table, askedAt: place, store.accepted, isKept: identity.isSettled)
+          answer: answer.rows, to: list.query, list.table, askedAt: place, store.accepted,
+          isKept: identity.isSettled && self.clearings == clearings)
       }
       if !identity.isSettled { shown.fetchedAt = nil }
       var response = shown.response

@@ -162,8 +162,7 @@ struct ClientReplayTests {
     _ = try await desk.tasks.insert(TaskRow(id: 1, title: "A")).execute()
     _ = try await desk.client.from("notes").insert(["id": 1]).execute()
     for id in [2, 3] { _ = try await desk.tasks.insert(TaskRow(id: id, title: "B")).execute() }
-    _ = desk.client.network.setEnabled(true)
-    desk.client.engine.enableNetwork()
+    desk.client.enableNetworkUnnoticed()
     let report = try await desk.client.syncPendingMutations(table: "tasks")
     #expect(Counts(report) == Counts(synced: 1, remaining: 3))
     #expect(report.heldBehindOtherTables == 2)
@@ -234,8 +233,7 @@ struct ClientReplayTests {
     ])
     desk.client.disableNetwork()
     for id in 1...3 { _ = try await desk.tasks.upsert(TaskRow(id: id, title: "A")).execute() }
-    _ = desk.client.network.setEnabled(true)
-    desk.client.engine.enableNetwork()
+    desk.client.enableNetworkUnnoticed()
     async let report = desk.client.syncPendingMutations()
     await onTheWire.opened()
     async let clearing: Void = desk.client.clearLocalData()

@@ -103,4 +103,38 @@ struct ClientStoreTests {
     try await desk.client.auth.signIn(email: "me@example.com", password: Secret("p"))
     #expect(try desk.pending.map { $0.rowKeys.map(\.text) } == [["1"]])
   }
+
+  @Test("that is cleared while a read is on its way does not get the read's rows back")
+  func clearedDuringRead() async throws {
+    let (asked, answer) = (Gate(), Gate())
+    let desk = try await ClientDesk([
+      .init { _ in
+        asked.open()
+        await answer.opened()
+        return HTTPResponse(status: 200, body: Array(WriteOutcomeTests.stored.utf8))
+      }
+    ])
+    async let read = desk.tasks.select().execute([TaskRow].self)
+    await asked.opened()
+    try await desk.client.clearLocalData()
+    answer.open()
+    #expect(try await read.value.count == 1)
+    await #expect(throws: OfflineError.self) {
+      try await desk.tasks.select(readStrategy: .cacheOnly).execute([TaskRow].self)
+    }
+  }
+
+  @Test("another user's passes are not shown in the status of the one who signs in")
+  func statusOfAnother() async throws {
+    let other = "00000000-0000-4000-8000-000000000001"
+    let desk = try await ClientDesk([
+      .offline, .error(503, "PGRST000"), .answer(200, session(of: other).json.serialized()),
+    ])
+    _ = try await desk.tasks.insert(WriteOutcomeTests.row).execute()
+    _ = try await desk.client.syncPendingMutations()
+    #expect(desk.client.syncStatus.lastSyncError?.kind == .unavailable)
+    try await desk.client.auth.signIn(email: "other@example.com", password: Secret("p"))
+    await desk.status { $0.lastSyncError == nil }
+    #expect(desk.client.syncStatus.pendingMutationCount == 0)
+  }
 }

@@ -74,8 +74,7 @@ struct QueueListTests {
     guard case .queued(let head) = try await desk.tasks.insert(TaskRow(id: 1, title: "A")).execute() else { return }
     desk.client.disableNetwork()
     _ = try await desk.tasks.insert(TaskRow(id: 2, title: "B")).execute()
-    _ = desk.client.network.setEnabled(true)
-    desk.client.engine.enableNetwork()
+    desk.client.enableNetworkUnnoticed()
     try await desk.client.discardPendingMutation(id: head.id)
     await desk.allSent()
     #expect(desk.http.requests.last?.text.contains(#""id":2"#) == true)

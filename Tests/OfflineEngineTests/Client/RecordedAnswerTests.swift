@@ -134,8 +134,7 @@ struct RecordedAnswerTests {
     defer { client.close() }
     client.disableNetwork()
     _ = try await client.execute(write(recording, client))
-    _ = client.network.setEnabled(true)
-    client.engine.enableNetwork()
+    client.enableNetworkUnnoticed()
     let report = try await client.syncPendingMutations()
     if let rejected = report.rejected.first {
       return "rejected" + (rejected.serverError.map { " \($0.status) \($0.code)" } ?? " without an error")
@@ -193,8 +192,7 @@ struct RecordedAnswerTests {
         defer { client.close() }
         client.disableNetwork()
         _ = try await client.execute(Self.write(recording, client))
-        _ = client.network.setEnabled(true)
-        client.engine.enableNetwork()
+        client.enableNetworkUnnoticed()
         let report = try await client.syncPendingMutations()
         let listed =
           try client.pendingMutationCount() + client.rejectedMutationList().count

@@ -111,3 +111,11 @@ enum Thrown: Equatable, CustomTestStringConvertible {
 
   var testDescription: String { "\(self)" }
 }
+
+extension OfflineClient {
+  /// Turns network access on without the pass that this calls for.
+  func enableNetworkUnnoticed() {
+    _ = network.setEnabled(true)
+    engine.enableNetwork()
+  }
+}
