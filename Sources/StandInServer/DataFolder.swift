@@ -6,26 +6,31 @@ import LosslessJSON
 /// Held by one server at a time.
 final class DataFolder: Sendable {
   private let path: String
-  private let lock: Int32
+  private let lock: LockFile
 
   /// Makes the folder if need be and takes its lock.
   init(_ path: String) throws(StandInError) {
     self.path = path
     guard Self.make(path) else { throw .dataFolder(path: path, reason: Self.lastError()) }
-    lock = open("\(path)/stand-in.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard lock >= 0 else { throw .dataFolder(path: path, reason: Self.lastError()) }
+    lock = LockFile("\(path)/stand-in.lock")
+    guard lock.descriptor >= 0 else { throw .dataFolder(path: path, reason: Self.lastError()) }
     // The kernel lets go of it when the process ends, however it ends.
-    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-      close(lock)
-      throw .dataFolderInUse(path: path)
-    }
+    guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .dataFolderInUse(path: path) }
     // SQLite would make the file with the mode of its own choice: it holds tokens.
     let database = open(databasePath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard database >= 0 else { throw .dataFolder(path: path, reason: Self.lastError()) }
     close(database)
   }
 
-  deinit { close(lock) }
+  /// The file whose lock is held, closed once and by its owner alone: a second close would hit whatever file of the
+  /// process has the number by then.
+  private struct LockFile: ~Copyable {
+    let descriptor: Int32
+
+    init(_ path: String) { descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600) }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+  }
 
   /// Makes a folder with those above it, readable for nobody else.
   private static func make(_ path: String) -> Bool {

@@ -1,5 +1,7 @@
 import Foundation
+import Glibc
 import LosslessJSON
+import Synchronization
 import Testing
 
 @testable import StandInServer
@@ -87,6 +89,28 @@ import Testing
         }
       }
       try life(folder) { _ in }
+    }
+  }
+
+  @Test("a server that is refused a folder closes nothing of anybody else's")
+  func closesItsOwn() throws {
+    try withFolder { folder in
+      try life(folder) { _ in
+        let isOver = Atomic(false)
+        let failures = Atomic(0)
+        let others = Thread {
+          // Takes the number that was just closed, and finds it closed by somebody else.
+          while !isOver.load(ordering: .relaxed) {
+            let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            if close(descriptor) != 0 { failures.add(1, ordering: .relaxed) }
+          }
+        }
+        others.start()
+        for _ in 0..<2_000 { #expect(throws: StandInError.self) { _ = try DataFolder(folder) } }
+        isOver.store(true, ordering: .relaxed)
+        while !others.isFinished { sched_yield() }
+        #expect(failures.load(ordering: .relaxed) == 0)
+      }
     }
   }
 
