@@ -60,6 +60,7 @@ let package = Package(
     .testTarget(
       name: "StandInServerTests", dependencies: ["StandInServer"], exclude: ["Conformance"], swiftSettings: strict),
     .testTarget(name: "DaemonTests", dependencies: ["Daemon"], swiftSettings: strict),
+    .testTarget(name: "TidemarkTests", dependencies: ["tidemark"], exclude: ["Goldens"], swiftSettings: strict),
     .testTarget(name: "EndToEndTests", dependencies: ["tidemark", "offline-tasks"], swiftSettings: strict),
   ]
 )

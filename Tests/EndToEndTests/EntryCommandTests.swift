@@ -153,6 +153,11 @@ struct EntryCommandTests {
     #expect(["base", "mine", "theirs"].map { column[$0] as? String } == ["Milk", "Mine", "Theirs"])
     #expect(try await a.run("conflicts").output.contains("*  title   \"Milk\"  \"Mine\"  \"Theirs\"\n"))
 
+    #expect(try await a.run("conflicts", "tasks/milk.mine.json").output.contains("  tasks/milk.json  met at "))
+    #expect(try await a.entries("conflicts", "tasks/milk.json").count == 1)
+    let other = try await a.run("conflicts", "tasks/other.json")
+    #expect(other.status == 1 && other.errors.contains("nothing in conflict under 'tasks/other.json'"))
+
     #expect(try await a.run("resolve", "tasks/milk.json").status == 2)
     let path = isMine ? "tasks/milk.mine.json" : "tasks/milk.json"
     try await a.run("resolve", path, isMine ? "--mine" : "--theirs").expectSuccess()

@@ -3,7 +3,7 @@ import OfflineEngine
 
 extension WorkspaceTarget {
   /// Whether an entry of this number, at one of these paths, is meant.
-  func means(_ id: Int64, _ paths: [String?]) -> Bool {
+  public func means(_ id: Int64, _ paths: [String?]) -> Bool {
     switch self {
     case .entry(let number): number == id
     case .path(let path): paths.contains { $0.map { PathKey($0) == PathKey(path) } ?? false }

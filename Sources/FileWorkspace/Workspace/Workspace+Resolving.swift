@@ -7,9 +7,7 @@ extension Workspace {
     let entries = try client.read { try ConflictEntry.all($0, settings) }
     let first = entries.first { target.means($0.mutation.id, [$0.path, $0.side]) }
     guard let first, let collection = collection(table: first.mutation.write.table) else {
-      throw WorkspaceRequestError.noSuchEntry(
-        target.text, list: "in conflict",
-        hint: "'tidemark conflicts' lists them; refusals are settled with 'tidemark retry' and 'tidemark dismiss'")
+      throw WorkspaceRequestError.noSuchConflict(target)
     }
     let key = first.mutation.write.key
     var change = WorkspaceChange(path: first.path ?? "", message: "")

@@ -39,3 +39,12 @@ public enum WorkspaceRequestError: Error, Sendable, Hashable, CustomStringConver
     }
   }
 }
+
+extension WorkspaceRequestError {
+  /// No conflict is meant by the words.
+  public static func noSuchConflict(_ target: WorkspaceTarget) -> WorkspaceRequestError {
+    .noSuchEntry(
+      target.text, list: "in conflict",
+      hint: "'tidemark conflicts' lists them; refusals are settled with 'tidemark retry' and 'tidemark dismiss'")
+  }
+}

@@ -1,46 +1,41 @@
 import FileWorkspace
 import LosslessJSON
+import OfflineEngine
 
-/// The command `tidemark conflicts`.
+/// The command `tidemark conflicts [PATH]`.
 struct ConflictsCommand: Command {
   static let description = CommandDescription(
-    name: "conflicts", summary: "List the conflicts column by column: what you saw, what you set, what the server has.",
-    discussion: "Settle one with 'tidemark resolve PATH --mine' or '--theirs', or by moving or deleting its side file.")
+    name: "conflicts", parameters: "[PATH|ID]",
+    summary: "Show conflicts column by column: what you saw, what you set, what the server has.",
+    discussion: """
+      PATH is a file or its side file, ID the number in front; without one all conflicts are shown. Long values are shown
+      with what each side removed from the base and added to it: in colour, or as [-removed-] and {+added+}.
+      Settle one with 'tidemark resolve PATH --mine', '--theirs', '--merged FILE' or '--edit', or by moving or deleting its
+      side file. What --json prints is described in Documentation/Conflicts.md.
+      """, positionalMax: 1)
 
-  init(_ arguments: Arguments) throws(UsageError) {}
+  private let word: String?
+
+  init(_ arguments: Arguments) throws(UsageError) { word = arguments.positional.first }
 
   func run(in context: CommandContext) async throws -> ExitStatus {
-    let entries = try context.read { transaction, settings, _ in try ConflictEntry.all(transaction, settings) }
+    var entries = try context.read { transaction, settings, _ in try ConflictEntry.all(transaction, settings) }
+    if let word {
+      let target = try context.entryTarget(word)
+      entries = entries.filter { target.means($0.mutation.id, [$0.path, $0.side]) }
+      if entries.isEmpty {
+        throw CommandFailure(message: Terminal.safe("\(WorkspaceRequestError.noSuchConflict(target))"))
+      }
+    }
     if context.terminal.isJSON {
       context.terminal.print(["conflicts": .array(entries.map { .object($0.json) })])
       return .success
     }
-    for entry in entries {
-      for line in Self.lines(entry) { context.terminal.print(line) }
+    let view = ConflictView(width: context.terminal.width, isColored: context.terminal.isColored)
+    for (index, entry) in entries.enumerated() {
+      if index > 0 { context.terminal.print("") }
+      for line in view.lines(of: entry) { context.terminal.print(line) }
     }
     return .success
-  }
-
-  private static func lines(_ entry: ConflictEntry) -> [String] {
-    let write = entry.mutation.write
-    let place = Terminal.safe(entry.path ?? "\(write.table) \(write.key.text)")
-    var lines = ["\(entry.mutation.id)  \(write.operation.word)  \(place)  met at \(entry.mutation.conflictedAt.text)"]
-    lines.append("    \(Terminal.safe(entry.mutation.message))")
-    if let side = entry.side { lines.append("    yours is in \(Terminal.safe(side))") }
-    let isGone = entry.mutation.server == nil
-    let rows = entry.columns.map { column in
-      [
-        column.isDisputed ? "*" : "", column.name, shown(column.base, "unknown"),
-        shown(column.mine, write.operation == .delete ? "deleted" : "unset"),
-        shown(column.theirs, isGone ? "gone" : "unset"),
-      ]
-    }
-    return lines + TextTable.lines([["", "column", "base", "mine", "theirs"]] + rows, indent: "    ")
-  }
-
-  /// A value as a cell; a long one is cut.
-  private static func shown(_ value: JSONValue?, _ absent: String) -> String {
-    guard let text = value?.serialized() else { return "(\(absent))" }
-    return text.count > 40 ? text.prefix(39) + "…" : text
   }
 }

@@ -8,10 +8,19 @@ struct Terminal: Sendable {
   var isJSON = false
   /// Whether standard output is a terminal that takes colour.
   let isColored: Bool
+  /// How many cells a line of the result may take: the terminal's, or what `COLUMNS` says, or 80.
+  let width: Int
 
   init(isJSON: Bool, environment: [String: String]) {
     self.isJSON = isJSON
+    width = Self.size() ?? environment["COLUMNS"].flatMap(Int.init).flatMap { $0 > 0 ? $0 : nil } ?? 80
     isColored = !isJSON && isatty(STDOUT_FILENO) == 1 && environment["NO_COLOR", default: ""].isEmpty
+  }
+
+  private static func size() -> Int? {
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+    return Int(size.ws_col)
   }
 
   /// A line of the result.

@@ -10,12 +10,13 @@ enum TextTable {
     for row in rows {
       for (column, cell) in row.enumerated() {
         if column == widths.count { widths.append(0) }
-        if cell.count <= widthMax { widths[column] = max(widths[column], cell.count) }
+        if TextWidth.of(cell) <= widthMax { widths[column] = max(widths[column], TextWidth.of(cell)) }
       }
     }
     return rows.map { row in
       let cells = row.enumerated().map { column, cell in
-        column == row.count - 1 ? cell : cell + String(repeating: " ", count: max(0, widths[column] - cell.count))
+        column == row.count - 1
+          ? cell : cell + String(repeating: " ", count: max(0, widths[column] - TextWidth.of(cell)))
       }
       var line = indent + cells.joined(separator: "  ")
       while line.last == " " { line.removeLast() }
