@@ -175,10 +175,18 @@ extension EngineTransaction {
   }
 
   /// The first queued writes behind the write numbered `id`, in the order they will be sent.
-  func pending(after id: Int64, limit: Int) throws -> [PendingMutation] {
+  ///
+  /// - Parameter tables: Tables whose writes are passed over.
+  func pending(after id: Int64, besides tables: Set<String> = [], limit: Int) throws -> [PendingMutation] {
     try database.rows(
-      "SELECT * FROM mutation WHERE user_id = ? AND list = 'queued' AND id > ? ORDER BY id LIMIT ?",
-      [.text(user), .integer(id), .integer(Int64(limit))]
+      """
+      SELECT * FROM mutation WHERE user_id = ? AND list = 'queued' AND id > ?
+        AND table_name NOT IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?
+      """,
+      [
+        .text(user), .integer(id), .text(JSONValue.array(tables.sorted().map(JSONValue.string)).serialized()),
+        .integer(Int64(limit)),
+      ]
     ).map(pendingMutation)
   }
 

@@ -4,7 +4,9 @@ import SupabaseAPI
 extension UserEngine {
   /// Sends the user's queued writes in the order they were made, and says what became of each (spec 4).
   ///
-  /// Stops at the first failure that may pass, so that no write overtakes an earlier one. Calls run one after another.
+  /// Stops at the first failure that may pass, so that no write overtakes an earlier one; where writes of unknown tables
+  /// and columns are kept (`rejectsUnknownNames` is off), only their own table's writes wait for such a name.
+  /// Calls run one after another.
   /// Never throws: the report and `syncStatus.lastSyncError` say why a pass stopped.
   ///
   /// - Parameter table: Only this table's writes are sent, and none of them ahead of an earlier write to another; `nil`
@@ -48,6 +50,9 @@ struct ReplayPass {
   private var hasLeft = false
   /// The writes that are on record as sent and not settled, and how often each was sent before this pass.
   private(set) var claims: [Int64: Int] = [:]
+  /// The tables that wait for a name that the server does not know yet, and the first such answer.
+  private var waitingTables: Set<String> = []
+  private var unknownName: SyncFailure?
 
   /// How many writes go on record in one commit.
   static let claimCount = 64
@@ -60,6 +65,7 @@ struct ReplayPass {
   mutating func run() async {
     do {
       try await sendAll()
+      report.stoppedBy = unknownName
     } catch {
       report.stoppedBy = error
     }
@@ -102,11 +108,22 @@ struct ReplayPass {
         settleClaims()
       }
     } catch {
-      guard case .schemaCache = error, client.configuration.rejectsUnknownNames else { throw error }
-      guard try rejectUnknown(waiting) else { throw error }
-      settleClaims()
+      guard case .schemaCache = error else { throw error }
+      if !client.configuration.rejectsUnknownNames, onlyTable == nil {
+        setAside(waiting.write.table, error)
+      } else {
+        guard client.configuration.rejectsUnknownNames, try rejectUnknown(waiting) else { throw error }
+        settleClaims()
+      }
     }
     return true
+  }
+
+  /// Lets the other tables' writes go on past those of a table that the server does not know as it is described.
+  private mutating func setAside(_ table: String, _ failure: SyncFailure) {
+    waitingTables.insert(table)
+    unknownName = unknownName ?? failure
+    if hasLeft { settleClaims() }  // What may have arrived stays on record as sent.
   }
 
   /// Counts a refusal of an unknown table or column, and rejects the write at the tenth.
@@ -125,7 +142,7 @@ struct ReplayPass {
   /// The writes behind a number, as many as are claimed at once.
   func pending(after id: Int64, limit: Int = Self.claimCount) throws(SyncFailure) -> [PendingMutation] {
     do {
-      return try client.read { try $0.pending(after: id, limit: limit) }
+      return try client.read { try $0.pending(after: id, besides: waitingTables, limit: limit) }
     } catch {
       throw .local(reason: "\(error)")
     }
@@ -150,7 +167,7 @@ struct ReplayPass {
   private mutating func claim() throws(SyncFailure) {
     let claims = claims
     let new = try client.commit { transaction in
-      let new = try transaction.pending(after: last, limit: Self.claimCount)
+      let new = try transaction.pending(after: last, besides: waitingTables, limit: Self.claimCount)
         .prefix { onlyTable == nil || $0.write.table == onlyTable }.filter { claims[$0.id] == nil }
       for mutation in new { try transaction.markSent(mutation.id) }
       return new
@@ -260,7 +277,11 @@ struct ReplayPass {
 
   // MARK: Endings
 
+  /// Moves a write that the server refused to the rejected list.
+  ///
+  /// - Throws: why another table's writes wait, where the refusal may come of a row that is still among them.
   mutating func reject(_ mutation: PendingMutation, _ details: ServerError?, _ message: String) throws(SyncFailure) {
+    if let unknownName, details.map(Self.mayNeedAnotherRow) ?? false { throw unknownName }
     let entry = try client.commit { transaction -> RejectedMutation? in
       try transaction.reject(mutation, details, message: message, client.configuration.listBounds)
       return try transaction.entry(mutation.id, list: .rejected).map(transaction.rejectedMutation)
@@ -268,8 +289,14 @@ struct ReplayPass {
     if let entry { report.rejected.append(entry) }
   }
 
+  /// Whether a refusal may end once a row of another table is there: a foreign key, or a policy that looks it up.
+  private static func mayNeedAnotherRow(_ refusal: ServerError) -> Bool {
+    refusal.code == "23503" || refusal.code == "42501"
+  }
+
   /// The server matched no row although the row is there as the write expects it.
   mutating func rejectDenied(_ mutation: PendingMutation) throws(SyncFailure) {
+    if let unknownName { throw unknownName }
     try reject(
       mutation, nil,
       "the server kept the row as it is without saying why: its policies do not allow this "

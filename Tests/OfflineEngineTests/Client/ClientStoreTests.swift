@@ -73,19 +73,26 @@ struct ClientStoreTests {
   @Test("that cannot be written when a write is made: a typed error, nothing is sent, and nothing is half-recorded")
   func full() async throws {
     let desk = try await ClientDesk([.answer(201, "")])
-    try desk.client.store.transaction(user: "") {
-      try $0.database.execute(
-        "CREATE TRIGGER full BEFORE INSERT ON mutation BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END")
+    // SQLite meets the end of what it may use as it meets the end of a disk, in the middle of a statement.
+    try desk.client.store.transaction(user: "") { transaction in
+      let used = try transaction.database.first("PRAGMA page_count")?.integer("page_count") ?? 0
+      try transaction.database.execute("PRAGMA max_page_count = \(used)")
     }
-    let error = await #expect(throws: OfflineError.self) {
-      try await desk.tasks.insert(WriteOutcomeTests.row).execute()
-    }
+    let long = TaskRow(id: 1, title: String(repeating: "long ", count: 20_000))
+    let error = await #expect(throws: OfflineError.self) { try await desk.tasks.insert(long).execute() }
     guard case .storage(let reason)? = error else {
       Issue.record("no storage error")
       return
     }
-    #expect(reason.contains("full"))
+    #expect(reason.contains("disk is full") && !reason.contains("long long"))
     #expect(try desk.pending.isEmpty && desk.http.requests.isEmpty)
+    #expect(try desk.client.store.read(user: "") { try $0.counts() } == MutationCounts())
+
+    try desk.client.store.transaction(user: "") {
+      try $0.database.execute("PRAGMA max_page_count = 1000000")
+    }
+    #expect(try await !desk.tasks.insert(long).execute().isQueued)
+    desk.http.check()
   }
 
   @Test("is told apart by user: switching users keeps each one's queue")
