@@ -24,7 +24,8 @@ struct UnknownNameTests {
   }
 
   @Test(
-    "keeps its table's writes in order and lets the other tables go on", arguments: [(400, "PGRST204"), (404, "PGRST205")]
+    "keeps its table's writes in order and lets the other tables go on",
+    arguments: [(400, "PGRST204"), (404, "PGRST205")]
   )
   func othersGoOn(_ status: Int, _ code: String) async throws {
     let desk = try desk([.error(status, code), .rows(#"[{"id":1,"text":"x"}]"#), .rows(#"[{"id":2,"text":"x"}]"#)])

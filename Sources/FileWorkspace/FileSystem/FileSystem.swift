@@ -116,6 +116,20 @@ extension FileSystem {
     }
   }
 
+  /// Renames a folder, never onto something that is there.
+  ///
+  /// - Throws: `absent` where it is not there, `exists` where something lies at the target, `wrongKind` for a file.
+  func moveFolder(_ from: String, _ to: String) throws(FileSystemError) {
+    guard let status = try status(from) else { throw .absent(from) }
+    guard status.kind == .folder else { throw .wrongKind(from, found: status.kind, expected: .folder) }
+    do {
+      try renameNoReplace(from, to)
+    } catch .unsupported {
+      if try self.status(to) != nil { throw .exists(to) }
+      try rename(from, to)  // The kernel refuses to put a folder over anything but an empty folder.
+    }
+  }
+
   /// Replaces or makes a file of our own (never one that a person edits): temporary file, durable, rename, durable.
   ///
   /// - Parameters:

@@ -28,11 +28,14 @@ public struct CollectionSettings: Sendable, Hashable {
   public var columns: [CollectionColumn]
   /// Which rows belong here; empty for all that the user may see.
   public var conditions: [RowCondition]
+  /// Where the rows' photos lie; nil where they have none.
+  public var photos: PhotosSettings?
 
   /// Makes a collection of parts that are known to fit.
   public init(
     folder: String, table: String, key: [String] = ["id"], keyMadeBy: KeyMaker = .device, version: String? = nil,
-    cursor: String? = nil, name: String? = nil, columns: [CollectionColumn], conditions: [RowCondition] = []
+    cursor: String? = nil, name: String? = nil, columns: [CollectionColumn], conditions: [RowCondition] = [],
+    photos: PhotosSettings? = nil
   ) {
     self.folder = folder
     self.table = table
@@ -43,6 +46,7 @@ public struct CollectionSettings: Sendable, Hashable {
     self.name = name
     self.columns = columns
     self.conditions = conditions
+    self.photos = photos
   }
 
   /// The column of a name, or nil where the files have none.
@@ -64,7 +68,7 @@ public struct CollectionSettings: Sendable, Hashable {
 
 extension CollectionSettings {
   private static let names = [
-    "folder", "table", "key", "keyMadeBy", "version", "cursor", "name", "columns", "where",
+    "folder", "table", "key", "keyMadeBy", "version", "cursor", "name", "columns", "where", "photos",
   ]
 
   /// Reads one element of `collections`.
@@ -80,6 +84,7 @@ extension CollectionSettings {
     cursor = try Self.optionalColumn(node["cursor"], "the column of a server time, or null")
     name = try Self.optionalColumn(node["name"], "the column that names the files, or null")
     conditions = try node["where"].map(RowCondition.conditions) ?? []
+    photos = try node["photos"].map(PhotosSettings.init)
     if let maker = node["keyMadeBy"] { keyMadeBy = try Self.keyMaker(maker) }
     try checkKey(keyNode)
     try checkVersion(node["version"] ?? node)
@@ -89,7 +94,7 @@ extension CollectionSettings {
     }
   }
 
-  private static func folder(_ node: SettingsNode) throws(SettingsError) -> String {
+  static func folder(_ node: SettingsNode) throws(SettingsError) -> String {
     let folder = try node.text("the folder's name")
     if folder.contains("/") || folder.contains("\\") {
       throw node.error("the folder \(JSONError.quoted(folder)) has a slash; expected one directly in the workspace")

@@ -104,7 +104,7 @@ extension WorkspaceSettings {
   private static let collectionSchema = object(
     "A table and the folder it is mirrored into.",
     [
-      "folder": text("The folder, directly in the workspace.", pattern: "^[^./\\\\#][^/\\\\]*$"),
+      "folder": text("The folder, directly in the workspace.", pattern: folderPattern),
       "table": text("The table.", pattern: blankless),
       "key": [
         "description": "The key's column, or several.",
@@ -131,7 +131,12 @@ extension WorkspaceSettings {
         "description": "Conditions that rows must meet, such as {\"archived\": false}.", "type": "object",
         "patternProperties": notes, "additionalProperties": ["anyOf": [scalar, comparisons]],
       ],
+      "photos": object(
+        "Where the rows' photos lie: those of tasks/a.json in the subfolder a, which follows a file that is renamed.",
+        ["folder": text("A folder, directly in the workspace.", pattern: folderPattern)], required: ["folder"]),
     ], required: ["folder", "table", "key", "columns"])
+
+  private static let folderPattern = "^[^./\\\\#][^/\\\\]*$"
 
   private static let columnSchema: JSONValue = {
     let types = ColumnType.allCases.map(\.rawValue)

@@ -114,7 +114,8 @@ public struct WorkspaceSettings: Sendable, Hashable {
 
   private static func collections(_ node: SettingsNode) throws(SettingsError) -> [CollectionSettings] {
     var collections: [CollectionSettings] = []
-    for element in try node.elements("an array of collections") {
+    let elements = try node.elements("an array of collections")
+    for element in elements {
       let collection = try CollectionSettings(element)
       let folder = FileNames.folded(collection.folder)
       if let other = collections.first(where: { FileNames.folded($0.folder) == folder }) {
@@ -128,7 +129,18 @@ public struct WorkspaceSettings: Sendable, Hashable {
       collections.append(collection)
     }
     if collections.isEmpty { throw node.error("no collections; expected at least one") }
+    try checkPhotos(collections, elements)
     return collections
+  }
+
+  /// Photos lie in a folder of their own: one collection's file names must not be another's photos.
+  private static func checkPhotos(_ collections: [CollectionSettings], _ nodes: [SettingsNode]) throws(SettingsError) {
+    var taken = Set(collections.map { FileNames.folded($0.folder) })
+    for (collection, node) in zip(collections, nodes) {
+      guard let folder = collection.photos?.folder, !taken.insert(FileNames.folded(folder)).inserted else { continue }
+      throw (node["photos"] ?? node).error(
+        "the folder \(JSONError.quoted(folder)) is taken already; expected a folder of its own for these photos")
+    }
   }
 
   /// The collection of a folder, or nil where the folder is none's.

@@ -29,6 +29,8 @@ struct DecisionResult: Sendable {
   var waiting: [(path: String, marker: String)] = []
   var namesTaken: [String] = []
   var namesFreed: [String] = []
+  /// Folders of photos that follow their rows' files.
+  var photoMoves: [(from: String, to: String)] = []
 }
 
 /// Decides about paths of one collection within one transaction, and records the decisions.
@@ -90,6 +92,7 @@ struct PathDecision {
         result.report.note(.moved, reading.path, "from \(path)")
         if let old = moved.path {
           result.namesFreed.append(WorkspacePath.name(of: old))
+          followWithPhotos(from: old, to: reading.path)
           result.again.append(old)  // Another file may lie there, to be judged anew now.
         }
         moved.path = reading.path
@@ -104,6 +107,15 @@ struct PathDecision {
       try carryOut(steps, reading, &current)
       break
     }
+  }
+
+  /// Has the photos of a row's file go with it to another name.
+  private mutating func followWithPhotos(from old: String, to new: String) {
+    guard let photos = collection.settings.photos else { return }
+    result.photoMoves.append(
+      (
+        photos.path(forFileNamed: WorkspacePath.name(of: old)), photos.path(forFileNamed: WorkspacePath.name(of: new))
+      ))
   }
 
   /// The entry of a path with what the server filled in when it took the row made here.

@@ -48,6 +48,7 @@ extension Workspace {
         for reading in batch { try decision.decide(reading) }
         // Before the commit: a decision that drops a text stands only once the text is safe.
         try keep(decision.result.trash)
+        movePhotos(&decision.result)
         return decision.result
       }
     } catch let error as FileSystemError {
@@ -64,6 +65,21 @@ extension Workspace {
     perform(decided.work.filter(\.isSide), &report, again: &again)
     perform(decided.work.filter { !$0.isSide }, &report, again: &again)
     again += decided.again
+  }
+
+  /// Renames folders of photos before the rows' new paths are committed, so that a crash leaves the rename to be done.
+  private func movePhotos(_ result: inout DecisionResult) {
+    for (from, to) in result.photoMoves {
+      do {
+        try files.moveFolder(from, to)
+        try files.makeNamesDurable([WorkspacePath.folder(of: to)])
+        result.report.note(.moved, to, "from \(from)")
+      } catch .absent {
+        // There are none, or the person has moved them already.
+      } catch {
+        result.report.note(.note, from, "these photos could not follow to \(to): \(error)")
+      }
+    }
   }
 
   private func perform(_ work: [FileWork], _ report: inout WorkspaceReport, again: inout [String]) {

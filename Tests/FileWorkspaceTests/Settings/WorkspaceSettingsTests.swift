@@ -21,7 +21,7 @@ import Testing
             {"name": "due date", "type": "date"},
             "updated_at timestamp read-only"
           ],
-          "where": {"archived": false, "priority": {"gte": 2, "lt": 9}, "gone_at": null, "list": {"in": ["a", 1]}}
+          "where": {"archived": false, "priority": {"gte": 2, "lt": 9}, "gone_at": null, "list": {"in": ["a", 1]}}, "photos": {"folder": "photos"}
         },
         {"folder": "links", "table": "task_labels", "key": ["task", "label"], "keyMadeBy": "server", "version": null,
          "columns": [{"name": "task", "type": "uuid", "required": true, "readOnly": true, "$why": 1}, "label integer"]}
@@ -50,7 +50,7 @@ import Testing
                 RowCondition("archived", .eq, false), RowCondition("priority", .gte, 2),
                 RowCondition("priority", .lt, 9), RowCondition("gone_at", .eq, .null),
                 RowCondition("list", .in, ["a", 1]),
-              ]),
+              ], photos: PhotosSettings(folder: "photos")),
             CollectionSettings(
               folder: "links", table: "task_labels", key: ["task", "label"], keyMadeBy: .server,
               columns: [
@@ -101,7 +101,7 @@ import Testing
     ),
     Mistake(
       "\"folder\": \"tasks\"", "\"foldr\": \"tasks\"",
-      "6:7: unknown member 'foldr'; expected one of folder, table, key, keyMadeBy, version, cursor, name, columns, where"
+      "6:7: unknown member 'foldr'; expected one of folder, table, key, keyMadeBy, version, cursor, name, columns, where, photos"
     ),
     Mistake("\"folder\": \"tasks\",", "", "5:5: the member 'folder' is missing; expected the folder's name"),
     Mistake("\"server\"", "\"$server\"", "1:1: the member 'server' is missing; expected an object with url and key"),
@@ -198,6 +198,13 @@ import Testing
       "\"sb_publishable_1\"", "sb_publishable_1", "3:57: this is not JSON; expected a value in double quotes (\")"),
     Mistake("\"settle\": 30,", "\"settle\": 30,,", "24:16: found ','; expected a member's name in double quotes (\")"),
     Mistake("\"settle\"", "\"pullEvery\"", "24:3: the name 'pullEvery' stands in this object twice (first in line 23)"),
+    Mistake(
+      "{\"folder\": \"photos\"}", "{\"folder\": \"Tasks\"}",
+      "18:123: the folder 'Tasks' is taken already; expected a folder of its own for these photos"),
+    Mistake("{\"folder\": \"photos\"}", "{}", "18:123: the member 'folder' is missing; expected the photos' folder"),
+    Mistake(
+      "{\"folder\": \"photos\"}", "{\"folder\": \"a/b\"}",
+      "18:134: the folder 'a/b' has a slash; expected one directly in the workspace"),
   ]
 
   @Test("each mistake is named with its place", arguments: mistakes)

@@ -76,7 +76,7 @@ final class Replica {
       "collections": [
         [
           "folder": "tasks", "table": "tasks", "key": "id", "version": "updated_at", "cursor": "updated_at",
-          "name": "title", "columns": .array(columns),
+          "name": "title", "columns": .array(columns), "photos": ["folder": "photos"],
         ]
       ],
     ]
