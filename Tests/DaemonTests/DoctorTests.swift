@@ -1,7 +1,8 @@
-import OfflineEngine
+import SupabaseAPI
 import Testing
 
 @testable import Daemon
+@testable import OfflineEngine
 
 @Suite("What a doctor judges") struct DoctorTests {
   @Test(
@@ -27,5 +28,32 @@ import Testing
     let account = WorkspaceAccount(user: "u", server: "http://server", isSignedIn: isSignedIn)
     let text = WhyReport.sendingWait(account, isNetworkDisabled: isDisabled, lastError: lastError)
     #expect(text.contains(said), "\(text)")
+  }
+
+  @Test("every policy that can have forbidden a write is named; other refusals are none of its business")
+  func policies() {
+    let key = RowKey("k")
+    let time = WallTime(seconds: 1)
+    let refused = { (write: Write, code: String?) in
+      RejectedMutation(
+        id: 1, write: write, createdAt: time, rejectedAt: time,
+        serverError: code.map { ServerError(status: 403, code: $0, message: "m") }, message: "m")
+    }
+    let insert = Write.insert(into: "tasks", key: key, values: ["title": "secret"])
+    let update = Write.update("tasks", key: key, values: ["title": "secret"], base: nil)
+    let delete = Write.delete(from: "tasks", key: key, base: nil)
+    #expect(Doctor.policies([refused(insert, "23514")], table: "tasks") == nil)
+    #expect(Doctor.policies([refused(insert, "42501")], table: "notes") == nil)
+    let cases: [(RejectedMutation, [String])] = [
+      (refused(insert, "42501"), ["1 insert", "insert policy (with check)", "select policy"]),
+      (refused(update, nil), ["1 update", "update policy (using, with check)", "select policy"]),
+      (refused(delete, nil), ["1 delete", "delete policy (using)", "select policy"]),
+    ]
+    for (one, said) in cases {
+      let check = Doctor.policies([one, refused(insert, "23514")], table: "tasks")
+      #expect(check?.level == .trouble)
+      for words in said { #expect(check?.text.contains(words) == true, "\(check?.text ?? "")") }
+      #expect(check?.text.contains("secret") == false)
+    }
   }
 }

@@ -111,6 +111,9 @@ public struct Doctor: Sendable {
         checks.append(Self.mirror(health))
         if let check = Self.overlooked(health) { checks.append(check) }
         checks.append(Self.version(health, collection))
+        if let check = Self.policies(try transaction.rejectedMutations(), table: collection.table) {
+          checks.append(check)
+        }
       }
       let counts = try transaction.counts()
       let problems = try WorkspaceSummary(transaction, settings, files: files).problems.count

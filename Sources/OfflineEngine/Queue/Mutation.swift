@@ -2,7 +2,7 @@ import LosslessJSON
 import SupabaseAPI
 
 /// What a write does to its row.
-public enum MutationOperation: String, Sendable, Hashable {
+public enum MutationOperation: String, Sendable, Hashable, CaseIterable {
   /// New rows.
   case insert = "INSERT"
   /// New rows, or new values for the rows that are there already.
