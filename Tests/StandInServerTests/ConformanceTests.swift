@@ -9,7 +9,7 @@ import Testing
 
   static let topics = [
     "select", "filters", "logic", "encoding", "paging", "sync", "insert", "upsert", "update", "delete", "auth",
-    "errors", "guarded", "media", "prefer", "client", "rollback",
+    "errors", "guarded", "media", "prefer", "client", "rollback", "embed",
   ]
 
   @Test(
@@ -63,16 +63,12 @@ import Testing
 enum ConformanceGaps {
   static let reasons: [String: String] = [
     "client-rpc": functions,
-    "client-select-columns-and-embed": embedding,
     "guarded-function-whose-update-has-where": functions,
-    "insert-photo-with-embedded-task": embedding,
-    "max-rows-and-embedded-rows": embedding,
     "max-rows-of-a-function": functions,
     "prefer-timezone": timeZones,
     "prefer-timezone-on-write": timeZones,
   ]
 
   private static let functions = "functions (rpc) are not served yet"
-  private static let embedding = "related tables are not embedded yet"
   private static let timeZones = "Prefer: timezone needs the time zone database"
 }

@@ -1,3 +1,5 @@
+import SQLite
+
 /// Who asks, as PostgREST knows it once the token is judged.
 struct Caller {
   let role: Role
@@ -15,4 +17,18 @@ struct Caller {
 
   /// Whether the role sees every row whatever the policies say.
   var bypassesPolicies: Bool { role == .service }
+
+  /// What a row of a table must satisfy for the caller to see it; `nil` where all rows do.
+  func policy(of table: Table, alias: String) throws(DatabaseFault) -> SQLText? {
+    guard !bypassesPolicies, let owner = table.owner else { return nil }
+    guard role == .authenticated, let userID = try userID() else { return SQLText(sql: "0") }
+    return SQLText(sql: "\(quoted(alias)).\(quoted(owner)) = ?", bindings: [.text(userID)])
+  }
+
+  /// Whether the caller may use a table at all, or PostgreSQL's error.
+  func checkGrant(_ table: Table) throws(DatabaseFault) {
+    guard table.grants.contains(role) else {
+      throw DatabaseFault("42501", "permission denied for table \(table.name)")
+    }
+  }
 }

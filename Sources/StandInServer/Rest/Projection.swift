@@ -10,6 +10,8 @@ struct Projection {
     let path: [JSONPathStep]
     let isText: Bool
     let cast: ColumnType?
+    /// The column's own type.
+    let source: ColumnType
     /// `"name":`, ready to be written.
     let prefix: [UInt8]
     let name: String
@@ -34,7 +36,7 @@ struct Projection {
         for (index, column) in table.columns.enumerated() {
           items.append(
             Item(
-              place: place(of: index), type: column.type, path: [], isText: false, cast: nil,
+              place: place(of: index), type: column.type, path: [], isText: false, cast: nil, source: column.type,
               prefix: Self.prefix(column.name), name: column.name))
         }
       case .field(let field, let alias, let cast):
@@ -45,80 +47,53 @@ struct Projection {
           Item(
             place: place(of: index), type: field.path.isEmpty ? table.columns[index].type : type, path: field.path,
             isText: field.isText, cast: try cast.map { (name) throws(DatabaseFault) in try Self.castType(name) },
+            source: table.columns[index].type,
             prefix: Self.prefix(name), name: name))
+      case .relation, .aggregate: continue
       }
     }
     self.items = items
     self.columns = columns
   }
 
-  /// The rows as one answer's body.
+  /// The columns' names as the answer has them.
+  var names: [String] { items.map(\.name) }
+
+  /// What the row shows of its own columns, in order.
   ///
   /// - Parameters:
-  ///   - rows: Values of `columns`, in that order.
-  ///   - media: The form.
+  ///   - row: Values of `columns`, in that order; there may be more behind them.
   ///   - now: The time of the request, for casts that read times.
-  func body(_ rows: [[SQLiteValue]], _ media: MediaType, now: Timestamp) throws(DatabaseFault) -> [UInt8] {
-    var output: [UInt8] = []
-    output.reserveCapacity(rows.count * items.count * 32)
-    switch media {
-    case .csv:
-      try appendCSV(rows, to: &output, now: now)
-    case .object, .objectWithoutNulls:
-      if let row = rows.first { try append(row, media, to: &output, now: now) }
-    case .array, .arrayWithoutNulls:
-      output.append(UInt8(ascii: "["))
-      for (index, row) in rows.enumerated() {
-        if index > 0 { output.append(contentsOf: (media == .array ? ", \n " : ",").utf8) }
-        try append(row, media, to: &output, now: now)
-      }
-      output.append(UInt8(ascii: "]"))
+  func cells(of row: [SQLiteValue], now: Timestamp) throws(DatabaseFault) -> [Cell] {
+    var cells: [Cell] = []
+    cells.reserveCapacity(items.count)
+    for item in items {
+      let (value, type) = try item.value(in: row, now: now)
+      cells.append(.stored(value, type))
     }
-    return output
+    return cells
   }
 
-  private func append(
-    _ row: [SQLiteValue], _ media: MediaType, to output: inout [UInt8], now: Timestamp
-  ) throws(DatabaseFault) {
-    output.append(UInt8(ascii: "{"))
+  /// Writes the row's own columns as members of a JSON object, without braces.
+  ///
+  /// - Returns: Whether there were any.
+  func appendMembers(
+    _ row: [SQLiteValue], leavesOutNulls: Bool, to output: inout [UInt8], now: Timestamp
+  ) throws(DatabaseFault) -> Bool {
     var isFirst = true
     for item in items {
       let (value, type) = try item.value(in: row, now: now)
-      if media.leavesOutNulls, value == .null { continue }
+      if leavesOutNulls, value == .null { continue }
       if !isFirst { output.append(UInt8(ascii: ",")) }
       isFirst = false
       output.append(contentsOf: item.prefix)
-      type.appendJSON(value, to: &output)
+      if leavesOutNulls { type.appendJSONWithoutNulls(value, to: &output) } else { type.appendJSON(value, to: &output) }
     }
-    output.append(UInt8(ascii: "}"))
+    return !isFirst
   }
 
-  private func appendCSV(_ rows: [[SQLiteValue]], to output: inout [UInt8], now: Timestamp) throws(DatabaseFault) {
-    output.append(contentsOf: items.map(\.name).joined(separator: ",").utf8)
-    for row in rows {
-      output.append(UInt8(ascii: "\n"))
-      for (index, item) in items.enumerated() {
-        if index > 0 { output.append(UInt8(ascii: ",")) }
-        let (value, type) = try item.value(in: row, now: now)
-        if let text = type.postgresText(value) { output.append(contentsOf: Self.csvField(text).utf8) }
-      }
-    }
-  }
-
-  /// A field in the quotes that PostgreSQL's row text puts around it.
-  private static func csvField(_ text: String) -> String {
-    let isPlain =
-      !text.isEmpty && !text.unicodeScalars.contains { "(),\"\\ \t\n\r\u{B}\u{C}".unicodeScalars.contains($0) }
-    guard !isPlain else { return text }
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-      if scalar == "\"" || scalar == "\\" { quoted.unicodeScalars.append(scalar) }
-      quoted.unicodeScalars.append(scalar)
-    }
-    return quoted + "\""
-  }
-
-  private static func prefix(_ name: String) -> [UInt8] {
+  /// A member's name with its colon.
+  static func prefix(_ name: String) -> [UInt8] {
     var prefix: [UInt8] = []
     JSONText.append(name, to: &prefix)
     prefix.append(UInt8(ascii: ":"))
@@ -138,7 +113,8 @@ extension Projection.Item {
   fileprivate func value(in row: [SQLiteValue], now: Timestamp) throws(DatabaseFault) -> (SQLiteValue, ColumnType) {
     var value = row[place]
     if !path.isEmpty {
-      guard case .text(let text) = value else { return (.null, type) }
+      let document = source == .json || source == .jsonb ? value : source.jsonb(value)
+      guard case .text(let text) = document else { return (.null, type) }
       value = JSONBText.follow(path, inText: text, asText: isText)
     }
     guard let cast, cast != type else { return (value, type) }

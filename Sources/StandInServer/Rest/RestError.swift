@@ -1,9 +1,13 @@
+import LosslessJSON
+
 /// An error as PostgREST answers it.
 struct RestError: Error {
   let status: Int
   let code: String
   let message: String
   var details: String?
+  /// Details that are no text; they stand in the place of `details`.
+  var structuredDetails: JSONValue?
   var hint: String?
   /// Further fields of the answer.
   var fields: [(name: String, value: String)] = []
@@ -52,7 +56,12 @@ struct RestError: Error {
   var answer: StandInAnswer {
     var body: [UInt8] = []
     append("{\"code\":", code, to: &body)
-    append(",\"details\":", details, to: &body)
+    if let structuredDetails {
+      body.append(contentsOf: ",\"details\":".utf8)
+      body.append(contentsOf: structuredDetails.serializedBytes())
+    } else {
+      append(",\"details\":", details, to: &body)
+    }
     append(",\"hint\":", hint, to: &body)
     append(",\"message\":", message, to: &body)
     body.append(UInt8(ascii: "}"))

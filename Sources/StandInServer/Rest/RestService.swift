@@ -129,8 +129,11 @@ struct RestService: Sendable {
         details: "Invalid preferences: \(preferences.unknown.joined(separator: ", "))")
     }
     let table = try table(segments[0])
+    let isRead = request.method == "GET" || request.method == "HEAD"
+    let plan = try ReadPlan(
+      query, of: table, in: schema, filtersRoot: isRead, rowCountMax: isRead ? rowCountMax : nil)
     let task = RestTask(
-      service: self, request: request, query: query, range: range, payload: payload, preferences: preferences,
+      service: self, request: request, query: query, plan: plan, range: range, payload: payload, preferences: preferences,
       media: try MediaType.negotiated(request.allFields("Accept")), table: table, caller: caller, now: now,
       profile: profile)
     return try database.use { try task.run(in: $0) }

@@ -5,6 +5,7 @@ struct RestTask: Sendable {
   let service: RestService
   let request: StandInRequest
   let query: RestQuery
+  let plan: ReadPlan
   let range: RowRange
   let payload: RestPayload
   let preferences: Preferences
@@ -15,6 +16,7 @@ struct RestTask: Sendable {
   let profile: String?
 
   private var builder: SQLBuilder { SQLBuilder(table: table, now: now) }
+  private var context: ReadQuery.Context { ReadQuery.Context(caller: caller, schema: service.schema, now: now) }
 
   /// Runs it in a transaction of its own.
   func run(in database: Database) throws -> StandInAnswer {
@@ -33,56 +35,12 @@ struct RestTask: Sendable {
   // MARK: Reading
 
   private func read(_ database: Database) throws -> StandInAnswer {
-    let projection = try Projection(query.select, of: builder)
-    let filters = try builder.conditions(query.filters)
-    let order = try builder.order(query.order)
-    try checkGrant()
-    let condition = try visible(and: filters)
-    var total: Int?
-    if preferences.count != nil {
-      let row = try database.first(
-        "SELECT count(*) FROM \(table.sqlName) WHERE \(condition.sql)", condition.bindings)
-      if case .integer(let count)? = row?[0] { total = Int(count) }
-    }
-    let rows = try selected(projection, condition, order, in: database)
-    if let total, range.offset > total {
-      var error = RestError(
-        416, "PGRST103", "Requested range not satisfiable",
-        details: "An offset of \(range.offset) was requested, but there are only \(total) rows.",
-        fields: [("Content-Range", "*/\(total)")] + appliedField)
-      error.namesCode = false
-      throw error
-    }
-    if media.isSingular, rows.count != 1 { throw Self.notSingular(rows.count) }
-    let isPart = total.map { rows.count < $0 } ?? false
-    return StandInAnswer(
-      status: isPart ? 206 : 200,
-      fields: [
-        ("Content-Type", media.contentType),
-        ("Content-Range", Self.contentRange(from: range.offset, count: rows.count, total: total)),
-      ] + profileField + appliedField,
-      body: request.method == "HEAD" ? [] : try projection.body(rows, media, now: now))
-  }
-
-  private func selected(
-    _ projection: Projection, _ condition: SQLText, _ order: SQLText?, in database: Database
-  ) throws -> [[SQLiteValue]] {
-    // A select list without any column still has its rows.
-    let columns =
-      projection.columns.isEmpty ? "1" : projection.columns.map { table.columns[$0].sqlName }.joined(separator: ", ")
-    var sql = "SELECT \(columns) FROM \(table.sqlName) WHERE \(condition.sql)"
-    var bindings = condition.bindings
-    if let order {
-      sql += " ORDER BY \(order.sql)"
-      bindings += order.bindings
-    }
-    sql += " LIMIT ? OFFSET ?"
-    bindings += [.integer(Int64(range.limit ?? -1)), .integer(Int64(range.offset))]
-    var rows: [[SQLiteValue]] = []
-    try database.forEach(sql, bindings) { row in
-      rows.append(projection.columns.indices.map { row[$0] })
-    }
-    return rows
+    let read = try ReadQuery(plan, context)
+    try read.checkGrants()
+    return try ReadAnswer(
+      request: request, range: range, preferences: preferences, media: media, profile: profile,
+      allowsRollback: service.allowsRollback
+    ).answer(read, in: database)
   }
 
   // MARK: Writing
@@ -102,8 +60,8 @@ struct RestTask: Sendable {
   private func insert(_ writer: RowWriter) throws -> StandInAnswer {
     try checkColumns(payload.columns)
     let conflict = try onConflict()
-    let projection = try returnedProjection()
-    try checkGrant()
+    let returned = try returnedRows()
+    try checkGrants(returned)
     let inserted = try writer.insert(payload, missingTakesDefault: preferences.missing == .useDefault, conflict)
     try checkSingular(inserted.rows.count)
     // An upsert that only updated is no creation.
@@ -115,40 +73,44 @@ struct RestTask: Sendable {
       fields.append(("Location", location))
     }
     let status = isUpdateOnly ? 200 : 201
-    guard let projection else { return StandInAnswer(status: status, fields: fields + appliedField) }
-    let rows = try ordered(inserted.rows, in: writer.database)
-    return try representation(rows, projection, status: status, fields: fields)
+    guard let returned else { return StandInAnswer(status: status, fields: fields + appliedField) }
+    let rows = try ordered(inserted.rows, returned, in: writer.database)
+    return representation(try body(rows, returned, in: writer.database), status: status, fields: fields)
   }
 
   private func update(_ writer: RowWriter) throws -> StandInAnswer {
     try checkColumns(payload.columns)
     let changesNothing = payload.columns.isEmpty || payload.rows.isEmpty
     let found = try matching(in: writer.database, isUpdate: true, refusesUnfiltered: !changesNothing)
-    let projection = try returnedProjection()
-    try checkGrant()
+    let returned = try returnedRows()
+    try checkGrants(returned)
     let rows = changesNothing ? [] : try found()
     let updated = try writer.update(
       rows, with: payload, missingTakesDefault: preferences.missing == .useDefault)
     try checkAffected(updated.count)
     try checkSingular(updated.count)
     let total = preferences.count == nil ? nil : Optional(updated.count)
-    let fields = [(name: "Content-Range", value: Self.contentRange(from: 0, count: updated.count, total: total))]
-    guard let projection else { return StandInAnswer(status: 204, fields: fields + appliedField) }
-    return try representation(try ordered(updated, in: writer.database), projection, status: 200, fields: fields)
+    let fields = [(name: "Content-Range", value: ReadAnswer.contentRange(from: 0, count: updated.count, total: total))]
+    guard let returned else { return StandInAnswer(status: 204, fields: fields + appliedField) }
+    let sorted = try ordered(updated, returned, in: writer.database)
+    return representation(try body(sorted, returned, in: writer.database), status: 200, fields: fields)
   }
 
   private func delete(_ writer: RowWriter) throws -> StandInAnswer {
     let found = try matching(in: writer.database, isUpdate: false, refusesUnfiltered: true)
-    let projection = try returnedProjection()
-    try checkGrant()
+    let returned = try returnedRows()
+    try checkGrants(returned)
     let rows = try found()
-    let sorted = projection == nil ? rows : try ordered(rows, in: writer.database)
+    // What is embedded is read before anything that depends on the rows goes with them.
+    let body = try returned.map { returned in
+      try self.body(try ordered(rows, returned, in: writer.database), returned, in: writer.database)
+    }
     try writer.delete(rows)
     try checkAffected(rows.count)
     try checkSingular(rows.count)
     let fields = [(name: "Content-Range", value: "*/\(preferences.count == nil ? "*" : String(rows.count))")]
-    guard let projection else { return StandInAnswer(status: 204, fields: fields + appliedField) }
-    return try representation(sorted, projection, status: 200, fields: fields)
+    guard let body else { return StandInAnswer(status: 204, fields: fields + appliedField) }
+    return representation(body, status: 200, fields: fields)
   }
 
   /// PUT: one whole row under the key that the URL names.
@@ -158,11 +120,11 @@ struct RestTask: Sendable {
     }
     try checkColumns(payload.columns)
     var named: [String: String] = [:]
-    for node in query.filters {
+    for node in query.ownFilters {
       guard case .condition(let field, false, .compare(.eq, nil, let text)) = node, field.path.isEmpty else { continue }
       named[field.column] = text
     }
-    guard named.count == query.filters.count, Set(named.keys) == Set(table.primaryKey), let key = table.keys.first,
+    guard named.count == query.ownFilters.count, Set(named.keys) == Set(table.primaryKey), let key = table.keys.first,
       !table.primaryKey.isEmpty
     else {
       throw RestError(
@@ -177,13 +139,14 @@ struct RestTask: Sendable {
         throw RestError(400, "PGRST115", "Payload values do not match URL in primary key column(s)")
       }
     }
-    let projection = try returnedProjection()
-    try checkGrant()
+    let returned = try returnedRows()
+    try checkGrants(returned)
     let written = try writer.insert(payload, missingTakesDefault: false, .merge(key))
-    guard let projection else {
+    guard let returned else {
       return StandInAnswer(status: 204, fields: appliedField)
     }
-    return try representation(written.rows, projection, status: written.newCount > 0 ? 201 : 200, fields: [])
+    return representation(
+      try body(written.rows, returned, in: writer.database), status: written.newCount > 0 ? 201 : 200, fields: [])
   }
 
   // MARK: Pieces
@@ -192,16 +155,18 @@ struct RestTask: Sendable {
   private func matching(
     in database: Database, isUpdate: Bool, refusesUnfiltered: Bool
   ) throws -> () throws -> [StoredRow] {
-    let filters = try builder.conditions(query.filters)
-    _ = try builder.order(query.order)
+    let filters = try builder.conditions(query.ownFilters)
+    if preferences.returned != .representation { _ = try builder.order(query.ownOrder.filter { $0.relation == nil }) }
     if filters == nil, refusesUnfiltered, service.requiresWhere {
       throw DatabaseFault("21000", "\(isUpdate ? "UPDATE" : "DELETE") requires a WHERE clause")
     }
     return {
-      let condition = try visible(and: filters)
+      let policy = try caller.policy(of: table, alias: builder.alias)
+      let parts = [policy, filters.map { SQLText(sql: "(") + $0 + SQLText(sql: ")") }].compactMap { $0 }
+      let condition = SQLBuilder.joined(parts, by: " AND ") ?? SQLText(sql: "1")
       let columns = table.columns.map(\.sqlName).joined(separator: ", ")
       let rows = try database.rows(
-        "SELECT rowid, \(columns) FROM \(table.sqlName) WHERE \(condition.sql)", condition.bindings)
+        "SELECT rowid, \(columns) FROM \(builder.from) WHERE \(condition.sql)", condition.bindings)
       return rows.map { row in
         guard case .integer(let rowID) = row[0] else { return StoredRow(rowID: 0, values: []) }
         return StoredRow(rowID: rowID, values: table.columns.indices.map { row[$0 + 1] })
@@ -210,45 +175,33 @@ struct RestTask: Sendable {
   }
 
   /// The rows in the order that was asked for, else as they are.
-  private func ordered(_ rows: [StoredRow], in database: Database) throws -> [StoredRow] {
-    guard rows.count > 1, let order = try builder.order(query.order) else { return rows }
-    let ids = "[" + rows.map { String($0.rowID) }.joined(separator: ",") + "]"
-    let sorted = try database.rows(
-      "SELECT rowid FROM \(table.sqlName) WHERE rowid IN (SELECT value FROM json_each(?)) ORDER BY \(order.sql)",
-      [.text(ids)] + order.bindings)
+  private func ordered(_ rows: [StoredRow], _ returned: ReadQuery, in database: Database) throws -> [StoredRow] {
+    guard rows.count > 1, !query.ownOrder.isEmpty else { return rows }
     let places = Dictionary(rows.map { ($0.rowID, $0) }, uniquingKeysWith: { $1 })
-    return sorted.compactMap { row in
-      if case .integer(let rowID) = row[0] { places[rowID] } else { nil }
-    }
+    return try returned.sorted(rows.map(\.rowID), in: database).compactMap { places[$0] }
+  }
+
+  /// The rows that were written, with what is embedded in them.
+  private func body(_ rows: [StoredRow], _ returned: ReadQuery, in database: Database) throws -> [UInt8] {
+    let output = RowOutput(query: returned, database: database, media: media)
+    return try output.body(try rows.map(returned.row).filter(output.isShown))
   }
 
   private func representation(
-    _ rows: [StoredRow], _ projection: Projection, status: Int, fields: [(name: String, value: String)]
-  ) throws -> StandInAnswer {
-    let values = rows.map { row in projection.columns.map { row.values[$0] } }
-    return StandInAnswer(
-      status: status, fields: [("Content-Type", media.contentType)] + fields + profileField + appliedField,
-      body: try projection.body(values, media, now: now))
+    _ body: [UInt8], status: Int, fields: [(name: String, value: String)]
+  ) -> StandInAnswer {
+    StandInAnswer(
+      status: status, fields: [("Content-Type", media.contentType)] + fields + profileField + appliedField, body: body)
   }
 
   /// What `select=` names, when rows are asked for.
-  private func returnedProjection() throws -> Projection? {
-    preferences.returned == .representation ? try Projection(query.select, of: builder) : nil
+  private func returnedRows() throws -> ReadQuery? {
+    preferences.returned == .representation ? try ReadQuery(plan, context) : nil
   }
 
-  /// The rows that the caller's policy shows, and of them those that fit.
-  private func visible(and filters: SQLText?) throws -> SQLText {
-    let filters = filters ?? SQLText(sql: "1")
-    guard !caller.bypassesPolicies, let owner = table.owner else { return filters }
-    guard caller.role == .authenticated, let userID = try caller.userID() else { return SQLText(sql: "0") }
-    return SQLText(sql: "\(quoted(owner)) = ? AND ", bindings: [.text(userID)])
-      + SQLText(sql: "(\(filters.sql))", bindings: filters.bindings)
-  }
-
-  private func checkGrant() throws(DatabaseFault) {
-    guard table.grants.contains(caller.role) else {
-      throw DatabaseFault("42501", "permission denied for table \(table.name)")
-    }
+  private func checkGrants(_ returned: ReadQuery?) throws {
+    try caller.checkGrant(table)
+    try returned?.checkGrants()
   }
 
   private func checkColumns(_ names: [String]) throws(RestError) {
@@ -282,12 +235,7 @@ struct RestTask: Sendable {
   }
 
   private func checkSingular(_ count: Int) throws(RestError) {
-    if media.isSingular, count != 1 { throw Self.notSingular(count) }
-  }
-
-  private static func notSingular(_ count: Int) -> RestError {
-    RestError(
-      406, "PGRST116", "Cannot coerce the result to a single JSON object", details: "The result contains \(count) rows")
+    if media.isSingular, count != 1 { throw ReadAnswer.notSingular(count) }
   }
 
   private func location(of rows: [StoredRow]) -> String? {
@@ -304,10 +252,5 @@ struct RestTask: Sendable {
   private var appliedField: [(name: String, value: String)] {
     preferences.applied(to: request.method, allowsRollback: service.allowsRollback)
       .map { [("Preference-Applied", $0)] } ?? []
-  }
-
-  private static func contentRange(from lower: Int, count: Int, total: Int?) -> String {
-    let rows = count > 0 && total != 0 ? "\(lower)-\(lower + count - 1)" : "*"
-    return "\(rows)/\(total.map(String.init) ?? "*")"
   }
 }

@@ -33,7 +33,15 @@ struct RowStore {
       let projection = try Projection([.everything], of: SQLBuilder(table: table, now: now))
       let columns = table.columns.map(\.sqlName).joined(separator: ", ")
       let rows = try database.rows("SELECT \(columns) FROM \(table.sqlName) ORDER BY rowid")
-      output += try projection.body(rows.map { row in table.columns.indices.map { row[$0] } }, .array, now: now)
+      output.append(UInt8(ascii: "["))
+      for (index, row) in rows.enumerated() {
+        if index > 0 { output.append(contentsOf: ", \n ".utf8) }
+        output.append(UInt8(ascii: "{"))
+        let values = table.columns.indices.map { row[$0] }
+        _ = try projection.appendMembers(values, leavesOutNulls: false, to: &output, now: now)
+        output.append(UInt8(ascii: "}"))
+      }
+      output.append(UInt8(ascii: "]"))
     }
     output.append(UInt8(ascii: "}"))
     return output

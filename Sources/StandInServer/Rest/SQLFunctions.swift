@@ -27,6 +27,11 @@ enum SQLFunctions {
       }
       return JSONBText.follow(Array(steps), inText: text, asText: arguments[1] == 1)
     }
+    // tm_to_jsonb(type, value): the type by PostgreSQL's name.
+    try database.addFunction("tm_to_jsonb", argumentCount: 2) { arguments in
+      guard case .text(let name) = arguments[0], let type = ColumnType(schemaName: name) else { return .null }
+      return type.jsonb(arguments[1])
+    }
     try database.addFunction("tm_contains", argumentCount: 2) { arguments in
       guard let left = document(arguments[0]), let right = document(arguments[1]) else { return .null }
       return .integer(Containment.jsonb(left, contains: right) ? 1 : 0)

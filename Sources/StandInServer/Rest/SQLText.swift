@@ -15,11 +15,32 @@ struct SQLText {
 struct SQLBuilder {
   let table: Table
   let now: Timestamp
+  /// What the table is called in the statement.
+  let alias: String
+  /// What it is called in errors.
+  let shownName: String
+  /// The SQL of "has a related row" for the tables embedded in this one, by the name that a filter uses.
+  var related: [String: SQLText] = [:]
+  /// The SQL of a column of a table embedded in this one, with its type.
+  var relatedExpression: (String, FieldReference) throws -> (SQLText, ColumnType)? = { _, _ in nil }
+
+  init(table: Table, now: Timestamp, alias: String? = nil, shownName: String? = nil) {
+    self.table = table
+    self.now = now
+    self.alias = alias ?? table.name
+    self.shownName = shownName ?? table.name
+  }
+
+  /// The table as it stands behind FROM.
+  var from: String { "\(table.sqlName) AS \(quoted(alias))" }
+
+  /// A column of the table, told apart from those of other tables of the statement.
+  func sqlName(_ column: Column) -> String { "\(quoted(alias)).\(column.sqlName)" }
 
   /// The column of a reference, or PostgreSQL's error.
   func column(_ name: String) throws(DatabaseFault) -> Column {
     guard let index = table.index(of: name) else {
-      throw DatabaseFault("42703", "column \(table.name).\(name) does not exist")
+      throw DatabaseFault("42703", "column \(shownName).\(name) does not exist")
     }
     return table.columns[index]
   }
@@ -27,16 +48,20 @@ struct SQLBuilder {
   /// An expression for a field with the type of its values.
   func expression(_ field: FieldReference) throws(DatabaseFault) -> (SQLText, ColumnType) {
     let column = try column(field.column)
-    guard !field.path.isEmpty else { return (SQLText(sql: column.sqlName), column.type) }
-    guard column.type == .jsonb || column.type == .json else {
-      throw .noOperator(field.isText ? "->>" : "->", left: column.type.name)
-    }
+    let name = sqlName(column)
+    guard !field.path.isEmpty else { return (SQLText(sql: name), column.type) }
+    // PostgREST follows a path into any type by way of its JSON form.
+    let isJSON = column.type == .jsonb || column.type == .json
+    let document = isJSON ? SQLText(sql: name) : SQLText(sql: "tm_to_jsonb(?, \(name))", bindings: [.text(column.type.name)])
     var bindings: [SQLiteValue] = [.integer(field.isText ? 1 : 0)]
     for step in field.path {
       bindings.append(step.index.map { .integer(Int64($0)) } ?? .text(step.name))
     }
     let marks = String(repeating: ", ?", count: bindings.count)
-    return (SQLText(sql: "tm_json(\(column.sqlName)\(marks))", bindings: bindings), field.isText ? .text : column.type)
+    return (
+      SQLText(sql: "tm_json(\(document.sql)\(marks))", bindings: document.bindings + bindings),
+      field.isText ? .text : isJSON ? column.type : .jsonb
+    )
   }
 
   /// All conditions together, or `nil` when there are none.
@@ -47,10 +72,11 @@ struct SQLBuilder {
   }
 
   /// The terms behind ORDER BY, or `nil` when there are none.
-  func order(_ terms: [OrderTerm]) throws(DatabaseFault) -> SQLText? {
+  func order(_ terms: [OrderTerm]) throws -> SQLText? {
     var parts: [SQLText] = []
     for term in terms {
-      let (expression, type) = try expression(term.field)
+      let (expression, type) =
+        try term.relation.flatMap { try relatedExpression($0, term.field) } ?? expression(term.field)
       guard type != .json else {
         throw DatabaseFault(
           "42883", "could not identify an ordering operator for type json",
@@ -58,7 +84,7 @@ struct SQLBuilder {
       }
       let column = table.index(of: term.field.column).map { table.columns[$0] }
       // Where no NULL can be, saying where NULLs go would only keep SQLite from using an index.
-      let isNullable = !term.field.path.isEmpty || !(column?.notNull ?? false)
+      let isNullable = term.relation != nil || !term.field.path.isEmpty || !(column?.notNull ?? false)
       let nulls = isNullable ? (term.nullsFirst ? " NULLS FIRST" : " NULLS LAST") : ""
       parts.append(
         SQLText(
@@ -83,6 +109,10 @@ struct SQLBuilder {
       let inner = Self.joined(parts, by: isOr ? " OR " : " AND ") ?? SQLText(sql: "1")
       return SQLText(sql: "\(isNegated ? "NOT " : "")(\(inner.sql))", bindings: inner.bindings)
     case .condition(let field, let isNegated, let comparison):
+      if field.path.isEmpty, case .isValue(let value) = comparison, let exists = related[field.column] {
+        if value == .null { return isNegated ? exists : SQLText(sql: "NOT ", bindings: []) + exists }
+        if value == .notNull { return isNegated ? SQLText(sql: "NOT ", bindings: []) + exists : exists }
+      }
       let (expression, type) = try expression(field)
       let inner = try self.comparison(comparison, of: expression, type)
       return isNegated ? SQLText(sql: "NOT (\(inner.sql))", bindings: inner.bindings) : inner

@@ -1,3 +1,4 @@
+import LosslessJSON
 import SQLite
 
 extension ColumnType {
@@ -21,6 +22,32 @@ extension ColumnType {
       if isFinite { output.append(contentsOf: text.utf8) } else { JSONText.append(text, to: &output) }
     case (_, .text(let text)): JSONText.append(text, to: &output)
     case (_, .blob): output.append(contentsOf: "null".utf8)
+    }
+  }
+
+  /// A stored value as a stored value of `jsonb`.
+  func jsonb(_ value: SQLiteValue) -> SQLiteValue {
+    guard value != .null else { return .null }
+    if self == .jsonb { return value }
+    var text: [UInt8] = []
+    appendJSON(value, to: &text)
+    return (try? JSONValue(parsing: text)).map { .text(JSONBText.text(of: $0)) } ?? .null
+  }
+
+  /// Appends a stored value in JSON with no member in it that is null.
+  func appendJSONWithoutNulls(_ value: SQLiteValue, to output: inout [UInt8]) {
+    guard self == .json || self == .jsonb, case .text(let text) = value, let document = try? JSONValue(parsing: text)
+    else { return appendJSON(value, to: &output) }
+    output.append(contentsOf: JSONBText.withoutNulls(document).serializedBytes())
+  }
+
+  /// Appends a stored value as it is written within a `jsonb` document.
+  func appendJSONB(_ value: SQLiteValue, to output: inout [UInt8]) {
+    switch (self, value) {
+    case (.float8, .real), (.json, .text), (.textArray, .text), (.int4Array, .text):
+      guard case .text(let text) = jsonb(value) else { return output.append(contentsOf: "null".utf8) }
+      output.append(contentsOf: text.utf8)
+    default: appendJSON(value, to: &output)
     }
   }
 

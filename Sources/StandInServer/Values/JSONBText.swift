@@ -19,6 +19,17 @@ enum JSONBText {
     }
   }
 
+  /// The value without the members of its objects that are null, at every depth; elements of arrays stay.
+  static func withoutNulls(_ value: JSONValue) -> JSONValue {
+    switch value {
+    case .array(let elements): return .array(elements.map(withoutNulls))
+    case .object(let object):
+      return .object(
+        JSONObject(object.members.filter { !$0.value.isNull }.map { ($0.name, withoutNulls($0.value)) }))
+    default: return value
+    }
+  }
+
   /// Bytes whose order as bytes is the order of `jsonb` values: null, string, number, boolean, array, object; arrays
   /// and objects with fewer entries come first.
   ///
@@ -49,7 +60,7 @@ enum JSONBText {
     return current
   }
 
-  private static func isBefore(_ left: String, _ right: String) -> Bool {
+  static func isBefore(_ left: String, _ right: String) -> Bool {
     let (leftBytes, rightBytes) = (left.utf8, right.utf8)
     if leftBytes.count != rightBytes.count { return leftBytes.count < rightBytes.count }
     return leftBytes.lexicographicallyPrecedes(rightBytes)

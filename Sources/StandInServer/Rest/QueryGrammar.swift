@@ -1,85 +1,17 @@
-extension RestQuery {
-  /// Reads the query string of a request for a table.
-  init(parsing query: String) throws(RestError) {
-    guard QueryText.isUTF8(query) else { throw RestError(400, "PGRST100", "the query string is not UTF-8") }
-    let parameters = QueryText.parameters(query).compactMap { name, value in value.map { (name: name, value: $0) } }
-    var hasOrder = false
-    var hasLimit = false
-    var hasOffset = false
-    var foreign: String?
-    for (name, value) in parameters {
-      let words = name.split(separator: ".", omittingEmptySubsequences: false)
-      let prefix = words.dropLast()
-      switch words.last {
-      case "order", "limit", "offset":
-        guard prefix.isEmpty else {
-          foreign = foreign ?? prefix.joined(separator: ".")
-          continue
-        }
-        // Of two parameters of one name the first counts.
-        if words.last == "order", !hasOrder {
-          order = try QueryGrammar.order(value)
-          hasOrder = true
-        } else if words.last == "limit", !hasLimit {
-          limit = Int(value)
-          hasLimit = true
-        } else if words.last == "offset", !hasOffset {
-          offset = max(0, Int(value) ?? 0)
-          hasOffset = true
-        }
-      case "and", "or":
-        let isNegated = prefix.last == "not"
-        let path = isNegated ? prefix.dropLast() : prefix
-        filters.append(try QueryGrammar.logic("\(isNegated ? "not." : "")\(words[words.count - 1])\(value)"))
-        if !path.isEmpty { foreign = foreign ?? path.joined(separator: ".") }
-      default:
-        switch name {
-        case "select", "columns", "on_conflict": continue
-        default:
-          let (path, node) = try QueryGrammar.filter(name, value)
-          if path.isEmpty { filters.append(node) } else { foreign = foreign ?? path.joined(separator: ".") }
-        }
-      }
-    }
-    if let value = parameters.first(where: { $0.name == "select" })?.value, !value.isEmpty {
-      select = try QueryGrammar.select(value)
-    }
-    columns = try parameters.first { $0.name == "columns" }.map { (found) throws(RestError) in
-      try QueryGrammar.names("columns parameter", found.value)
-    }
-    onConflict = try parameters.first { $0.name == "on_conflict" }.map { (found) throws(RestError) in
-      try QueryGrammar.names("on_conflict parameter", found.value)
-    }
-    if let foreign {
-      throw RestError(
-        400, "PGRST108", "'\(foreign)' is not an embedded resource in this request",
-        hint: "Verify that '\(foreign)' is included in the 'select' query parameter.")
-    }
-  }
-}
-
 /// PostgREST's grammar of query parameters.
 enum QueryGrammar {
-  /// `id,name:title,done::text,detail->>colour`, `*`.
-  static func select(_ text: String) throws(RestError) -> [SelectItem] {
-    var scanner = QueryScanner("select parameter", text)
-    var items: [SelectItem] = []
-    repeat {
-      scanner.skipBlanks()
-      items.append(try selectItem(&scanner))
-      scanner.skipBlanks()
-    } while scanner.take(",")
-    guard scanner.isAtEnd else { throw scanner.failure(expecting: "\",\" or end of input") }
-    return items
-  }
-
   /// `id.desc.nullslast,title`.
   static func order(_ text: String) throws(RestError) -> [OrderTerm] {
     var scanner = QueryScanner("order", text)
     var terms: [OrderTerm] = []
     repeat {
-      let field = try scanner.field()
-      if scanner.next == "(" { throw .notImplemented("ordering by a related table") }
+      var field = try scanner.field()
+      var relation: String?
+      if field.path.isEmpty, scanner.take("(") {
+        relation = field.column
+        field = try scanner.field()
+        try scanner.expect(")")
+      }
       var direction: Bool?
       var nullsFirst: Bool?
       while !scanner.isAtEnd, scanner.next != "," {
@@ -101,22 +33,56 @@ enum QueryGrammar {
       }
       let isDescending = direction ?? false
       // PostgreSQL takes NULL for greater than every value, unless told otherwise.
-      terms.append(OrderTerm(field: field, isDescending: isDescending, nullsFirst: nullsFirst ?? isDescending))
+      terms.append(
+        OrderTerm(
+          relation: relation, field: field, isDescending: isDescending, nullsFirst: nullsFirst ?? isDescending))
+      scanner.skipBlanks()
     } while scanner.take(",")
     return terms
   }
 
-  /// `col=op.value`; the path is not empty for a column of an embedded table.
-  static func filter(_ name: String, _ value: String) throws(RestError) -> (path: [String], FilterNode) {
+  /// A parameter that is none of the reserved ones.
+  enum Parameter {
+    /// A condition; the path is not empty for a column of an embedded table.
+    case filter([String], FilterNode)
+    /// An argument of a function.
+    case argument(String)
+  }
+
+  /// `col=op.value`, or `name=value` of a function's argument.
+  static func parameter(
+    _ name: String, _ value: String, mayBeArgument: Bool
+  ) throws(RestError) -> Parameter {
     var names = QueryScanner("tree path", name)
     var path = [try names.fieldName()]
     while names.take(".") { path.append(try names.fieldName()) }
     let (steps, isText) = try names.jsonPath()
     guard names.isAtEnd else { throw names.failure(expecting: "\".\" or end of input") }
     var scanner = QueryScanner("filter", value)
+    let column = path.removeLast()
+    if mayBeArgument, !startsLikeOperation(value) { return .argument(column) }
     let (isNegated, comparison) = try operation(&scanner, isInLogic: false)
-    let field = FieldReference(column: path.removeLast(), path: steps, isText: isText)
-    return (path, .condition(field, isNegated: isNegated, comparison))
+    let field = FieldReference(column: column, path: steps, isText: isText)
+    return .filter(path, .condition(field, isNegated: isNegated, comparison))
+  }
+
+  /// The tables before the last name of a parameter such as `photos.order`.
+  static func path(_ name: String) throws(RestError) -> [String] {
+    guard name.contains(".") else { return [] }
+    var names = QueryScanner("tree path", name)
+    var path = [try names.fieldName()]
+    while names.take(".") { path.append(try names.fieldName()) }
+    guard names.isAtEnd else { throw names.failure(expecting: "\".\" or end of input") }
+    path.removeLast()
+    return path
+  }
+
+  /// Whether a value begins with an operator, so that it is a condition and no argument.
+  private static func startsLikeOperation(_ value: String) -> Bool {
+    // After these two PostgREST never turns back, whatever follows.
+    if value.hasPrefix("in.") || value.hasPrefix("is.") { return true }
+    var scanner = QueryScanner("filter", value)
+    return (try? operation(&scanner, isInLogic: false)) != nil
   }
 
   /// `or(a.eq.1,not.and(b.gt.2,c.is.null))`.
@@ -141,42 +107,6 @@ enum QueryGrammar {
   }
 
   // MARK: Parts
-
-  private static let aggregates = ["avg", "count", "max", "min", "sum"]
-
-  private static func selectItem(_ scanner: inout QueryScanner) throws(RestError) -> SelectItem {
-    let start = scanner
-    if scanner.take("*") {
-      let isWhole = scanner.isAtEnd || scanner.next == ","
-      guard isWhole else { throw scanner.failure(expecting: "\",\" or end of input") }
-      return .everything
-    }
-    if scanner.take("...") { throw .notImplemented("spreading related tables") }
-    let alias = try scanner.attempt { (scanner) throws(RestError) -> String? in
-      guard let name = try? scanner.fieldName(), scanner.take(":"), scanner.next != ":" else { return nil }
-      return name
-    }
-    var field = try scanner.field()
-    if scanner.next == "(" || scanner.next == "!" {
-      if field.column == "count", scanner.take("()") { throw aggregatesOff }
-      _ = start
-      throw .notImplemented("embedding related tables")
-    }
-    if scanner.take(".") {
-      let word = scanner.until(["("])
-      guard aggregates.contains(word), scanner.take("()") else {
-        throw scanner.failure(expecting: "an aggregate function")
-      }
-      throw aggregatesOff
-    }
-    var cast: String?
-    if scanner.take("::") { cast = try scanner.fieldName() }
-    if scanner.take("."), aggregates.contains(scanner.until(["("])) { throw aggregatesOff }
-    if field.column == "*" { field = FieldReference(column: "*", path: [], isText: false) }
-    return .field(field, alias: alias, cast: cast)
-  }
-
-  private static let aggregatesOff = RestError(400, "PGRST123", "Use of aggregate functions is not allowed")
 
   /// Deeper trees are refused rather than answered from an overflown stack.
   private static let depthMax = 100
