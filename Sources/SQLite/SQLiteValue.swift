@@ -31,7 +31,8 @@ extension SQLiteValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, 
 public struct SQLiteRow: Sendable {
   /// Column names in the order of the query, shared by all rows of one result.
   let names: [String]
-  let values: [SQLiteValue]
+  /// The values in the order of the columns.
+  public let values: [SQLiteValue]
 
   /// The value of the column at `index`, counted from zero.
   public subscript(index: Int) -> SQLiteValue { values[index] }

@@ -42,6 +42,28 @@ public final class StandIn: Sendable {
       refreshReuseSeconds: configuration.refreshReuseSeconds, passwordRounds: configuration.passwordRounds,
       effects: configuration.effects)
     faultPlan = Mutex(FaultPlan(faults: configuration.faults))
+    try checkFunctions()
+  }
+
+  /// Finds mistakes in the SQL of the schema's functions now, and not at the first call.
+  private func checkFunctions() throws(StandInError) {
+    let rest = rest
+    for function in configuration.schema.functions {
+      do {
+        try database.use { database in
+          var arguments: [String: SQLiteValue] = ["1": .null]
+          for argument in function.arguments { arguments[argument.name] = .null }
+          try FunctionRun(
+            function: function, arguments: arguments, database: database, service: rest,
+            caller: Caller(role: .service, subject: nil), now: Timestamp(microseconds: 0), isReadOnly: false
+          ).check()
+        }
+      } catch SQLiteError.statement(_, _, let reason) {
+        throw .function(name: function.name, reason: reason)
+      } catch {
+        throw .function(name: function.name, reason: "\(error)")
+      }
+    }
   }
 
   private static func open(_ folder: DataFolder?, schema: Schema) throws(StandInError) -> SharedDatabase {

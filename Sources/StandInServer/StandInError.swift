@@ -2,6 +2,8 @@
 public enum StandInError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The schema file is wrong at a place, both numbers from 1.
   case schema(line: Int, column: Int, reason: String)
+  /// The SQL of a function of the schema file cannot run.
+  case function(name: String, reason: String)
   /// The port is taken or may not be used.
   case cannotListen(port: Int, reason: String)
   /// The data folder cannot be used.
@@ -20,6 +22,8 @@ public enum StandInError: Error, Sendable, Equatable, CustomStringConvertible {
     switch self {
     case .schema(let line, let column, let reason):
       "the schema is wrong at line \(line), column \(column): \(reason)"
+    case .function(let name, let reason):
+      "the schema's function '\(name)' cannot run: \(reason)"
     case .cannotListen(let port, let reason):
       "cannot listen on 127.0.0.1:\(port): \(reason); choose another port, or 0 for a free one"
     case .dataFolder(let path, let reason):

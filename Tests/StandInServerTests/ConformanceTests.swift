@@ -9,7 +9,7 @@ import Testing
 
   static let topics = [
     "select", "filters", "logic", "encoding", "paging", "sync", "insert", "upsert", "update", "delete", "auth",
-    "errors", "guarded", "media", "prefer", "client", "rollback", "embed",
+    "errors", "guarded", "media", "prefer", "client", "rollback", "embed", "rpc",
   ]
 
   @Test(
@@ -62,13 +62,9 @@ import Testing
 /// The list can only become shorter: a case that passes fails the test until it is taken off.
 enum ConformanceGaps {
   static let reasons: [String: String] = [
-    "client-rpc": functions,
-    "guarded-function-whose-update-has-where": functions,
-    "max-rows-of-a-function": functions,
     "prefer-timezone": timeZones,
     "prefer-timezone-on-write": timeZones,
   ]
 
-  private static let functions = "functions (rpc) are not served yet"
   private static let timeZones = "Prefer: timezone needs the time zone database"
 }

@@ -41,13 +41,23 @@ struct Preferences {
     }
   }
 
+  /// Refuses unknown preferences where the request wants them refused.
+  func check() throws(RestError) {
+    guard isStrict == true, !unknown.isEmpty else { return }
+    throw RestError(
+      400, "PGRST122", "Invalid preferences given with handling=strict",
+      details: "Invalid preferences: \(unknown.joined(separator: ", "))")
+  }
+
   /// What the answer names as done, in PostgREST's order.
   ///
   /// - Parameters:
   ///   - method: Some preferences do nothing for some methods and are not named then.
   ///   - allowsRollback: Whether `tx` is honoured.
-  func applied(to method: String, allowsRollback: Bool) -> String? {
-    let writes = method != "GET" && method != "HEAD"
+  ///   - function: The function that is called, if one is.
+  func applied(to method: String, allowsRollback: Bool, function: StoredFunction? = nil) -> String? {
+    let method = function == nil ? method : "CALL"
+    let writes = method != "GET" && method != "HEAD" && method != "CALL"
     var applied: [String] = []
     if method == "POST", let resolution { applied.append("resolution=\(resolution.rawValue)") }
     if method == "POST" || method == "PATCH", let missing { applied.append("missing=\(missing.rawValue)") }
@@ -55,7 +65,7 @@ struct Preferences {
     if let count { applied.append("count=\(count)") }
     if allowsRollback, let rollsBack { applied.append("tx=\(rollsBack ? "rollback" : "commit")") }
     if let isStrict { applied.append("handling=\(isStrict ? "strict" : "lenient")") }
-    if isStrict == true, method == "PATCH" || method == "DELETE", let affectedMax {
+    if isStrict == true, method == "PATCH" || method == "DELETE" || method == "CALL", let affectedMax {
       applied.append("max-affected=\(affectedMax)")
     }
     return applied.isEmpty ? nil : applied.joined(separator: ", ")

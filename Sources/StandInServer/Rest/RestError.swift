@@ -31,7 +31,7 @@ struct RestError: Error {
     let status = Self.status(of: fault, as: role)
     self.init(
       status, fault.code, fault.message, details: fault.details, hint: fault.hint,
-      fields: status == 401 ? [("WWW-Authenticate", "Bearer")] : [])
+      fields: status == 401 ? [("WWW-Authenticate", "Bearer")] : status == 503 ? [("Retry-After", "0")] : [])
   }
 
   /// A query string that cannot be read.
@@ -80,6 +80,8 @@ struct RestError: Error {
   /// The table of PostgREST's documentation, "Status codes"; the first match counts.
   private static func status(of fault: DatabaseFault, as role: Role) -> Int {
     switch fault.code {
+    case let code where code.hasPrefix("PT") && Int(code.dropFirst(2)).map({ (200...599).contains($0) }) == true:
+      Int(code.dropFirst(2)) ?? 500
     case "42501": role == .anon ? 401 : 403
     case "23503", "23505": 409
     case "42883", "42P01": 404

@@ -5,6 +5,8 @@ struct RestPayload {
   /// The columns to write: those named by `columns=`, else those of the first row.
   let columns: [String]
   let rows: [JSONObject]
+  /// The whole document; an empty array where the body is neither an object nor an array.
+  let document: JSONValue
 
   /// Reads a body.
   ///
@@ -34,16 +36,17 @@ struct RestPayload {
   /// No rows, for requests without a body.
   static let none = RestPayload(columns: [], rows: [])
 
-  private init(columns: [String], rows: [JSONObject]) {
+  private init(columns: [String], rows: [JSONObject], document: JSONValue? = nil) {
     self.columns = columns
     self.rows = rows
+    self.document = document ?? .array(rows.map(JSONValue.object))
   }
 
   private init(json body: [UInt8], columns named: [String]?) throws(RestError) {
     let value = try Self.parse(body)
     switch value {
     case .object(let row):
-      self.init(columns: named ?? row.names, rows: [row])
+      self.init(columns: named ?? row.names, rows: [row], document: value)
     case .array(let elements):
       var rows: [JSONObject] = []
       for element in elements {
@@ -52,7 +55,7 @@ struct RestPayload {
       }
       let first = rows.first?.names ?? []
       if named == nil, !rows.allSatisfy({ Self.hasKeys($0, first) }) { throw Self.differentKeys }
-      self.init(columns: named ?? first, rows: rows)
+      self.init(columns: named ?? first, rows: rows, document: value)
     default:
       // Any other JSON value counts as no rows.
       self.init(columns: [], rows: [])
@@ -78,7 +81,7 @@ struct RestPayload {
 
   private static let unreadable = RestError(400, "PGRST102", "Empty or invalid json")
 
-  private static func mediaType(_ contentType: String?) -> String {
+  static func mediaType(_ contentType: String?) -> String {
     guard let contentType else { return "application/json" }
     let name = contentType.split(separator: ";", omittingEmptySubsequences: false).first.map(String.init) ?? ""
     return String(decoding: trimmedBytes(name), as: UTF8.self).lowercased()

@@ -99,7 +99,9 @@ struct RestService: Sendable {
     _ request: StandInRequest, path: String, caller: Caller, now: Timestamp, database: SharedDatabase
   ) throws -> StandInAnswer {
     let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(QueryText.decodedPath)
-    if segments.first == "rpc" { throw RestError.notImplemented("functions (rpc)") }
+    if segments.first == "rpc", segments.count == 2, !segments[1].isEmpty {
+      return try call(request, segments[1], caller: caller, now: now, database: database)
+    }
     if segments.isEmpty || segments == [""] {
       throw RestError(404, "PGRST126", "Root endpoint metadata is disabled")
     }
@@ -116,20 +118,16 @@ struct RestService: Sendable {
         status: 200, fields: isPreflight ? [] : [("Allow", "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE")])
     }
     let query = try RestQuery(parsing: request.query)
-    let range = try RowRange(request, query, rowCountMax: rowCountMax)
+    let isRead = request.method == "GET" || request.method == "HEAD"
+    let range = try RowRange(request, query, rowCountMax: rowCountMax, reads: isRead)
     let hasPayload = request.method == "POST" || request.method == "PATCH" || request.method == "PUT"
     let payload =
       hasPayload
       ? try RestPayload(request.body, contentType: request.field("Content-Type"), columns: query.columns)
       : RestPayload.none
     let preferences = Preferences(request.allFields("Prefer"))
-    if preferences.isStrict == true, !preferences.unknown.isEmpty {
-      throw RestError(
-        400, "PGRST122", "Invalid preferences given with handling=strict",
-        details: "Invalid preferences: \(preferences.unknown.joined(separator: ", "))")
-    }
+    try preferences.check()
     let table = try table(segments[0])
-    let isRead = request.method == "GET" || request.method == "HEAD"
     let plan = try ReadPlan(
       query, of: table, in: schema, filtersRoot: isRead, rowCountMax: isRead ? rowCountMax : nil)
     let task = RestTask(
@@ -139,9 +137,54 @@ struct RestService: Sendable {
     return try database.use { try task.run(in: $0) }
   }
 
+  private func call(
+    _ request: StandInRequest, _ name: String, caller: Caller, now: Timestamp, database: SharedDatabase
+  ) throws -> StandInAnswer {
+    let profile = try profile(of: request)
+    let reads = request.method == "GET" || request.method == "HEAD" || request.method == "OPTIONS"
+    guard reads || request.method == "POST" else {
+      throw RestError(405, "PGRST101", "Cannot use the \(request.method) method on RPC")
+    }
+    let query = try RestQuery(parsing: request.query, readsFunction: reads)
+    let range = try RowRange(request, query, rowCountMax: rowCountMax, reads: true)
+    let arguments =
+      reads
+      ? FunctionArguments(query.arguments)
+      : try FunctionArguments(request.body, contentType: request.field("Content-Type"), columns: query.columns)
+    let preferences = Preferences(request.allFields("Prefer"))
+    try preferences.check()
+    let function = try arguments.choose(named: name, in: schema)
+    if request.method == "OPTIONS" {
+      let isPreflight = request.field("Access-Control-Request-Method") != nil
+      let methods = function.volatility == .volatile ? "OPTIONS,POST" : "OPTIONS,GET,HEAD,POST"
+      return StandInAnswer(status: 200, fields: isPreflight ? [] : [("Allow", methods)])
+    }
+    let plan = try ReadPlan(
+      query, of: function.table(in: schema), in: schema, filtersRoot: true, rowCountMax: rowCountMax)
+    if preferences.isStrict == true, preferences.affectedMax != nil, !function.returnsSet {
+      throw RestError(
+        400, "PGRST128",
+        "Function must return SETOF or TABLE when max-affected preference is used with handling=strict")
+    }
+    let task = FunctionTask(
+      service: self, request: request, function: function,
+      arguments: try arguments.values(for: function, now: now), query: query, plan: plan, range: range,
+      preferences: preferences, media: try MediaType.negotiated(request.allFields("Accept")), caller: caller, now: now,
+      profile: profile)
+    do {
+      return try database.use { try task.run(in: $0) }
+    } catch SQLiteError.statement(_, _, let reason) {
+      // What SQLite cannot work out is the fault of the arguments or of the schema's author, not of the server.
+      throw DatabaseFault("22000", "the function \(name) failed: \(reason)")
+    }
+  }
+
   private func table(_ name: String) throws(RestError) -> Table {
     guard let table = schema.table(named: name) else {
-      throw RestError(404, "PGRST205", "Could not find the table 'public.\(name)' in the schema cache")
+      let hint = Similarity.best(name, among: schema.tables.map(\.name))
+      throw RestError(
+        404, "PGRST205", "Could not find the table 'public.\(name)' in the schema cache",
+        hint: hint.map { "Perhaps you meant the table 'public.\($0)'" })
     }
     return table
   }

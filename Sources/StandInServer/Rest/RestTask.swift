@@ -229,7 +229,11 @@ struct RestTask: Sendable {
 
   private func checkAffected(_ count: Int) throws(RestError) {
     guard preferences.isStrict == true, let limit = preferences.affectedMax, count > limit else { return }
-    throw RestError(
+    throw Self.tooManyAffected(count)
+  }
+
+  static func tooManyAffected(_ count: Int) -> RestError {
+    RestError(
       400, "PGRST124", "Query result exceeds max-affected preference constraint",
       details: "The query affects \(count) rows")
   }

@@ -43,6 +43,24 @@ struct RowOutput {
     return output
   }
 
+  /// The first row as an object.
+  func object(_ rows: [ReadQuery.Row]) throws -> [UInt8] {
+    var output: [UInt8] = []
+    if let row = rows.first { try append(row, to: &output) } else { output.append(contentsOf: "null".utf8) }
+    return output
+  }
+
+  /// The first values of the rows, without names: the first one, or all as an array.
+  func values(_ rows: [ReadQuery.Row], asArray: Bool) throws -> [UInt8] {
+    var output: [UInt8] = asArray ? [UInt8(ascii: "[")] : []
+    for (index, row) in (asArray ? rows[...] : rows.prefix(1)).enumerated() {
+      if index > 0 { output.append(contentsOf: ", ".utf8) }
+      if let cell = try cells(of: row, of: query).first { append(cell, to: &output) }
+    }
+    if asArray { output.append(UInt8(ascii: "]")) }
+    return output.isEmpty ? Array("null".utf8) : output
+  }
+
   /// Whether a row that a write returns has the related rows that must be there.
   func isShown(_ row: ReadQuery.Row) throws -> Bool {
     for (index, child) in query.children.enumerated() where child.plan.isInner {

@@ -6,16 +6,15 @@ struct RowRange {
   /// Whether a limit or offset was asked for.
   let isGiven: Bool
 
-  init(_ request: StandInRequest, _ query: RestQuery, rowCountMax: Int) throws(RestError) {
-    let reads = request.method == "GET" || request.method == "HEAD"
+  init(_ request: StandInRequest, _ query: RestQuery, rowCountMax: Int, reads: Bool) throws(RestError) {
     isGiven = query.limit != nil || query.offset > 0
-    guard reads else {
-      (offset, limit) = (0, nil)
-      return
-    }
     if let limit = query.limit, limit < 0 {
       throw RestError(
         416, "PGRST103", "Requested range not satisfiable", details: "Limit should be greater than or equal to zero.")
+    }
+    guard reads else {
+      (offset, limit) = (0, nil)
+      return
     }
     var lower = query.offset
     var upper = query.limit.map { lower.addingReportingOverflow($0 - 1) }.map { $0.overflow ? .max : $0.partialValue }

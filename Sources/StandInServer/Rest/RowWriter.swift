@@ -44,16 +44,25 @@ struct RowWriter {
     let places = try columnPlaces(payload.columns)
     // All casts come first: PostgreSQL reads the whole body into rows before it inserts one.
     let given = try payload.rows.map { row in
-      try places.map { place -> SQLiteValue? in
-        guard let value = row[table.columns[place].name] else { return missingTakesDefault ? nil : .some(.null) }
-        return try table.columns[place].type.stored(value, now: now)
+      try places.compactMap { place -> (place: Int, value: SQLiteValue)? in
+        guard let value = row[table.columns[place].name] else { return missingTakesDefault ? nil : (place, .null) }
+        return (place, try table.columns[place].stored(value, now: now))
       }
     }
+    return try insert(given, merging: places, onConflict)
+  }
+
+  /// Inserts rows of which some columns are given; the others take their defaults.
+  ///
+  /// - Parameter merging: The columns that a row in the way takes over.
+  func insert(
+    _ given: [[(place: Int, value: SQLiteValue)]], merging places: [Int] = [], _ onConflict: OnConflict
+  ) throws -> Inserted {
     var inserted = Inserted()
     var touched: Set<Int64> = []
     for values in given {
       var row = [SQLiteValue?](repeating: nil, count: table.columns.count)
-      for (place, value) in zip(places, values) { row[place] = value }
+      for (place, value) in values { row[place] = value }
       let complete = try zip(row, table.columns).map { value, column in try value ?? defaultValue(of: column) }
       try checkPolicy(complete)
       try checkConstraints(complete)
@@ -107,14 +116,19 @@ struct RowWriter {
     for place in places {
       let column = table.columns[place]
       if let value = given[column.name] {
-        changes.append((place, try column.type.stored(value, now: now)))
+        changes.append((place, try column.stored(value, now: now)))
       } else {
         changes.append((place, missingTakesDefault ? try defaultValue(of: column) : .null))
       }
     }
-    let updated = try rows.map { try update($0, changing: changes) }
+    return try update(rows.map { (row: $0, changes: changes) })
+  }
+
+  /// Changes rows, each in its own way.
+  func update(_ changes: [(row: StoredRow, changes: [(place: Int, value: SQLiteValue)])]) throws -> [StoredRow] {
+    let updated = try changes.map { try update($0.row, changing: $0.changes) }
     for row in updated { try checkForeignKeys(row.values) }
-    for (old, new) in zip(rows, updated) { try checkStillReferenced(old, now: new) }
+    for (change, new) in zip(changes, updated) { try checkStillReferenced(change.row, now: new) }
     return updated
   }
 
@@ -234,7 +248,7 @@ struct RowWriter {
   private func defaultValue(of column: Column) throws -> SQLiteValue {
     switch column.defaultValue {
     case nil: .null
-    case .literal(let text): try column.type.stored(text, now: now)
+    case .literal(let text): try column.fitted(try column.type.stored(text, now: now), now: now)
     case .now where column.type == .date: .integer(Int64(now.day))
     case .now: .integer(now.microseconds)
     case .randomUUID: .text(UUIDText.random(randomBytes))

@@ -16,6 +16,13 @@
 public struct Schema: Sendable, Hashable {
   /// The tables in the order of the file.
   let tables: [Table]
+  /// The functions in the order of the file; several may have one name.
+  let functions: [StoredFunction]
+
+  init(tables: [Table], functions: [StoredFunction] = []) {
+    self.tables = tables
+    self.functions = functions
+  }
 
   /// The table of that name; names are compared byte by byte, as PostgreSQL compares quoted names.
   func table(named name: String) -> Table? { tables.first { $0.name.utf8.elementsEqual(name.utf8) } }
@@ -78,6 +85,8 @@ struct Column: Sendable, Hashable {
   let notNull: Bool
   let defaultValue: DefaultValue?
   let check: Check?
+  /// The greatest number of characters of a `varchar(n)`.
+  var lengthMax: Int?
 
   /// The column's name in SQL.
   var sqlName: String { quoted(name) }

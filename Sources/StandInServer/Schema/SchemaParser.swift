@@ -26,21 +26,21 @@ extension Schema {
 }
 
 /// Turns the JSON of a schema file into tables, and names the place of the first mistake.
-private enum SchemaParser {
+enum SchemaParser {
   struct Mistake: Error {
     let path: JSONPath
     let reason: String
   }
 
   static func schema(_ root: JSONValue) throws(Mistake) -> Schema {
-    let top = try Members(root, at: [], known: ["$schema", "tables"])
+    let top = try Members(root, at: [], known: ["$schema", "tables", "functions"])
     let tables = try top.object("tables")
     var found: [Table] = []
     for (name, value) in tables {
       found.append(try table(name, value, at: ["tables", .name(name)]))
     }
     for table in found { try checkReferences(of: table, in: found) }
-    return Schema(tables: found)
+    return Schema(tables: found, functions: try functions(top, tables: found))
   }
 
   private static func table(_ name: String, _ value: JSONValue, at path: JSONPath) throws(Mistake) -> Table {
@@ -82,16 +82,20 @@ private enum SchemaParser {
     guard !name.isEmpty, !name.unicodeScalars.contains("\0") else {
       throw Mistake(path: path.appending("name"), reason: "a column needs a name")
     }
-    let typeName = try members.string("type")
-    guard let type = ColumnType(schemaName: typeName) else {
-      throw Mistake(
-        path: path.appending("type"),
-        reason: "unknown type '\(typeName)'; the stand-in has \(ColumnType.schemaNames)")
-    }
+    let (type, lengthMax) = try type(named: try members.string("type"), at: path.appending("type"))
     return Column(
       name: name, type: type, notNull: try members.flag("notNull") ?? false,
       defaultValue: try defaultValue(members, type: type, at: path.appending("default")),
-      check: try check(members, table: table, column: name, at: path.appending("check")))
+      check: try check(members, table: table, column: name, at: path.appending("check")), lengthMax: lengthMax)
+  }
+
+  /// A type by its name; of `varchar(n)` the greatest length too.
+  static func type(named name: String, at path: JSONPath) throws(Mistake) -> (type: ColumnType, lengthMax: Int?) {
+    if let type = ColumnType(schemaName: name) { return (type, nil) }
+    for prefix in ["varchar(", "character varying("] where name.hasPrefix(prefix) && name.hasSuffix(")") {
+      if let length = Int(name.dropFirst(prefix.count).dropLast()), length > 0 { return (.text, length) }
+    }
+    throw Mistake(path: path, reason: "unknown type '\(name)'; the stand-in has \(ColumnType.schemaNames)")
   }
 
   private static func defaultValue(
@@ -206,7 +210,7 @@ private enum SchemaParser {
     }
   }
 
-  private static func grants(_ members: Members, at path: JSONPath) throws(Mistake) -> Set<Role> {
+  static func grants(_ members: Members, at path: JSONPath) throws(Mistake) -> Set<Role> {
     guard members["grants"] != nil else { return Set(Role.allCases) }
     var found: Set<Role> = []
     for (index, value) in try members.array("grants").enumerated() {
@@ -329,7 +333,9 @@ private enum SchemaParser {
     }
 
     private func wrong(_ name: String, _ value: JSONValue, _ expected: String) -> Mistake {
-      Mistake(path: path.appending(name), reason: "expected \(expected), found \(value.kindName)")
+      wrong(name, "expected \(expected), found \(value.kindName)")
     }
+
+    func wrong(_ name: String, _ reason: String) -> Mistake { Mistake(path: path.appending(name), reason: reason) }
   }
 }

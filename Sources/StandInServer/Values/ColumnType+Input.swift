@@ -141,6 +141,28 @@ extension ColumnType {
   }
 }
 
+extension Column {
+  /// Reads a value from JSON as the column's type does, its greatest length with it.
+  func stored(_ value: JSONValue, now: Timestamp) throws(DatabaseFault) -> SQLiteValue {
+    try limited(try type.stored(value, now: now))
+  }
+
+  /// A value that SQLite worked out, as a value of the column.
+  func fitted(_ value: SQLiteValue, now: Timestamp) throws(DatabaseFault) -> SQLiteValue {
+    try limited(try type.returned(value, now: now))
+  }
+
+  /// Spaces beyond the greatest length are cut off in silence, as the SQL standard has it; anything else is refused.
+  private func limited(_ value: SQLiteValue) throws(DatabaseFault) -> SQLiteValue {
+    guard let lengthMax, case .text(let text) = value, text.unicodeScalars.count > lengthMax else { return value }
+    let excess = text.unicodeScalars.dropFirst(lengthMax)
+    guard excess.allSatisfy({ $0 == " " }) else {
+      throw DatabaseFault("22001", "value too long for type character varying(\(lengthMax))")
+    }
+    return .text(String(text.unicodeScalars.prefix(lengthMax)))
+  }
+}
+
 /// The forms of a UUID.
 enum UUIDText {
   /// The UUID in lower case with its four hyphens, or `nil` when the text is none.

@@ -32,7 +32,7 @@ enum ColumnType: Hashable, Sendable {
   init?(schemaName: String) {
     switch schemaName {
     case "uuid": self = .uuid
-    case "text": self = .text
+    case "text", "varchar", "character varying": self = .text
     case "boolean", "bool": self = .boolean
     case "int2", "smallint": self = .int2
     case "int4", "integer", "int": self = .int4
@@ -51,7 +51,7 @@ enum ColumnType: Hashable, Sendable {
 
   /// The names that a schema file may use, for error messages.
   static let schemaNames =
-    "uuid, text, boolean, int2, int4, int8, numeric, float8, date, timestamptz, json, jsonb, text[], int4[]"
+    "uuid, text, varchar(n), boolean, int2, int4, int8, numeric, float8, date, timestamptz, json, jsonb, text[], int4[]"
 
   /// The name that PostgreSQL uses in messages.
   var name: String {
