@@ -61,10 +61,6 @@ import Testing
 ///
 /// The list can only become shorter: a case that passes fails the test until it is taken off.
 enum ConformanceGaps {
-  static let reasons: [String: String] = [
-    "prefer-timezone": timeZones,
-    "prefer-timezone-on-write": timeZones,
-  ]
+  static let reasons: [String: String] = [:]
 
-  private static let timeZones = "Prefer: timezone needs the time zone database"
 }

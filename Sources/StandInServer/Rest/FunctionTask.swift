@@ -7,7 +7,6 @@ struct FunctionTask: Sendable {
   let request: StandInRequest
   let function: StoredFunction
   let arguments: [String: SQLiteValue]
-  let query: RestQuery
   let plan: ReadPlan
   let range: RowRange
   let preferences: Preferences

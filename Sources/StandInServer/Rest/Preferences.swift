@@ -26,6 +26,8 @@ struct Preferences {
   private(set) var isStrict: Bool?
   private(set) var rollsBack: Bool?
   private(set) var affectedMax: Int?
+  /// The zone in which times without one are read, and all are written.
+  private(set) var timeZone: TimeZoneRules?
   /// What was asked for and is not known.
   private(set) var unknown: [String] = []
 
@@ -65,6 +67,7 @@ struct Preferences {
     if let count { applied.append("count=\(count)") }
     if allowsRollback, let rollsBack { applied.append("tx=\(rollsBack ? "rollback" : "commit")") }
     if let isStrict { applied.append("handling=\(isStrict ? "strict" : "lenient")") }
+    if let timeZone { applied.append("timezone=\(timeZone.name)") }
     if isStrict == true, method == "PATCH" || method == "DELETE" || method == "CALL", let affectedMax {
       applied.append("max-affected=\(affectedMax)")
     }
@@ -92,6 +95,9 @@ struct Preferences {
     case "tx":
       guard value == "rollback" || value == "commit" else { return false }
       rollsBack = rollsBack ?? (value == "rollback")
+    case "timezone":
+      guard let zone = TimeZoneRules.named(value) else { return false }
+      timeZone = timeZone ?? zone
     case "max-affected":
       // A number that is none is passed over even under strict handling.
       affectedMax = affectedMax ?? Int(value)

@@ -134,7 +134,9 @@ struct RestService: Sendable {
       service: self, request: request, query: query, plan: plan, range: range, payload: payload, preferences: preferences,
       media: try MediaType.negotiated(request.allFields("Accept")), table: table, caller: caller, now: now,
       profile: profile)
-    return try database.use { try task.run(in: $0) }
+    return try TimeZoneRules.$current.withValue(preferences.timeZone) {
+      try database.use { try task.run(in: $0) }
+    }
   }
 
   private func call(
@@ -166,13 +168,15 @@ struct RestService: Sendable {
         400, "PGRST128",
         "Function must return SETOF or TABLE when max-affected preference is used with handling=strict")
     }
-    let task = FunctionTask(
-      service: self, request: request, function: function,
-      arguments: try arguments.values(for: function, now: now), query: query, plan: plan, range: range,
-      preferences: preferences, media: try MediaType.negotiated(request.allFields("Accept")), caller: caller, now: now,
-      profile: profile)
+    let media = try MediaType.negotiated(request.allFields("Accept"))
     do {
-      return try database.use { try task.run(in: $0) }
+      return try TimeZoneRules.$current.withValue(preferences.timeZone) {
+        let task = FunctionTask(
+          service: self, request: request, function: function,
+          arguments: try arguments.values(for: function, now: now), plan: plan, range: range,
+          preferences: preferences, media: media, caller: caller, now: now, profile: profile)
+        return try database.use { try task.run(in: $0) }
+      }
     } catch SQLiteError.statement(_, _, let reason) {
       // What SQLite cannot work out is the fault of the arguments or of the schema's author, not of the server.
       throw DatabaseFault("22000", "the function \(name) failed: \(reason)")

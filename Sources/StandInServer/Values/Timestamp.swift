@@ -12,10 +12,22 @@ struct Timestamp: Hashable, Comparable {
 
   /// The form PostgREST sends: `2026-10-18T13:00:27.486123+00:00`, without trailing zeros of the fraction, and without
   /// a fraction when it is zero.
-  var jsonText: String { text(separator: "T", zone: "+00:00") }
+  ///
+  /// The time of day and the offset are those of the request's time zone.
+  var jsonText: String { text(separator: "T") { Self.zoneText($0, always: true) } }
 
   /// The form PostgreSQL itself prints: `2026-10-18 13:00:27.486123+00`.
-  var postgresText: String { text(separator: " ", zone: "+00") }
+  var postgresText: String { text(separator: " ") { Self.zoneText($0, always: false) } }
+
+  /// An offset as `+05:30`, with seconds where it has some; without minutes as `+05` unless always wanted.
+  private static func zoneText(_ offset: Int, always: Bool) -> String {
+    guard offset != 0 else { return always ? "+00:00" : "+00" }
+    let size = abs(offset)
+    var text = (offset < 0 ? "-" : "+") + padded(size / 3_600, to: 2)
+    if always || size % 3_600 != 0 { text += ":" + padded(size / 60 % 60, to: 2) }
+    if size % 60 != 0 { text += ":" + padded(size % 60, to: 2) }
+    return text
+  }
 
   /// The form of Auth: RFC 3339 with `Z`, always with six digits of fraction.
   var authText: String {
@@ -28,15 +40,23 @@ struct Timestamp: Hashable, Comparable {
 
   static let microsecondsPerDay: Int64 = 86_400_000_000
 
-  private func text(separator: String, zone: String) -> String {
+  private func text(separator: String, zone: (Int) -> String) -> String {
     if self == .infinity { return "infinity" }
     if self == .minusInfinity { return "-infinity" }
-    let (date, time, fraction) = parts
+    let offset = TimeZoneRules.current?.offset(at: Self.seconds(of: microseconds)) ?? 0
+    let (local, isTooLate) = microseconds.addingReportingOverflow(Int64(offset) * 1_000_000)
+    let (date, time, fraction) = Timestamp(microseconds: isTooLate ? microseconds : local).parts
+    let zone = zone(isTooLate ? 0 : offset)
     var digits = fraction == 0 ? "" : "." + padded(fraction, to: 6)
     while digits.hasSuffix("0") { digits.removeLast() }
     let text = date.text
     guard text.hasSuffix(" BC") else { return "\(text)\(separator)\(time)\(digits)\(zone)" }
     return "\(text.dropLast(3))\(separator)\(time)\(digits)\(zone) BC"
+  }
+
+  /// The whole seconds at or before a moment.
+  static func seconds(of microseconds: Int64) -> Int64 {
+    (microseconds - floorModulo(microseconds, 1_000_000)) / 1_000_000
   }
 
   private var parts: (date: CivilDate, time: String, fraction: Int) {
@@ -71,12 +91,18 @@ struct TimeReader {
     bytes = Array(trimmedBytes(text))
   }
 
-  /// Reads a `timestamptz`; a text without a zone is UTC.
+  /// Reads a `timestamptz`; a text without a zone is in that of the request, which is UTC unless it says otherwise.
   static func timestamp(_ text: String, now: Timestamp) throws(TimeFault) -> Timestamp {
     var reader = TimeReader(text)
     if let special = reader.special(now: now) { return special }
-    let (date, microseconds, offset) = try reader.dateAndTime()
-    let total = Int64(date.daysSinceEpoch) * Timestamp.microsecondsPerDay + microseconds - offset
+    let (date, microseconds, given) = try reader.dateAndTime()
+    let (days, isTooLate) = Int64(date.daysSinceEpoch).multipliedReportingOverflow(by: Timestamp.microsecondsPerDay)
+    let (local, isTooLateInDay) = days.addingReportingOverflow(microseconds)
+    guard !isTooLate, !isTooLateInDay else { throw .range }
+    let offset =
+      given ?? Int64(TimeZoneRules.current?.offset(atLocal: Timestamp.seconds(of: local)) ?? 0) * 1_000_000
+    let (total, isBeyond) = local.subtractingReportingOverflow(offset)
+    guard !isBeyond else { throw .range }
     return Timestamp(microseconds: total)
   }
 
@@ -102,14 +128,14 @@ struct TimeReader {
     }
   }
 
-  private mutating func dateAndTime() throws(TimeFault) -> (date: CivilDate, microseconds: Int64, offset: Int64) {
+  private mutating func dateAndTime() throws(TimeFault) -> (date: CivilDate, microseconds: Int64, offset: Int64?) {
     let year = try number(digits: 4...6)
     try expect("-")
     let month = try number(digits: 1...2)
     try expect("-")
     let day = try number(digits: 1...2)
     var microseconds: Int64 = 0
-    var offset: Int64 = 0
+    var offset: Int64?
     if let next = peek, next == UInt8(ascii: "T") || next == UInt8(ascii: "t") || next == UInt8(ascii: " ") {
       place += 1
       while peek == UInt8(ascii: " ") { place += 1 }
@@ -158,10 +184,10 @@ struct TimeReader {
     return count > 6 && bytes[next] >= UInt8(ascii: "5") ? value + 1 : value
   }
 
-  /// Reads `Z`, `+02`, `+0200`, `+02:00` or `-02:00:00`, also after blanks, as microseconds; nothing at all is UTC.
-  private mutating func zone() throws(TimeFault) -> Int64 {
+  /// Reads `Z`, `+02`, `+0200`, `+02:00` or `-02:00:00`, also after blanks, as microseconds; `nil` for nothing at all.
+  private mutating func zone() throws(TimeFault) -> Int64? {
     while peek == UInt8(ascii: " ") { place += 1 }
-    guard let sign = peek else { return 0 }
+    guard let sign = peek else { return nil }
     let rest = String(decoding: bytes[place...], as: UTF8.self).lowercased()
     if rest == "z" || rest == "utc" || rest == "gmt" {
       place = bytes.count
