@@ -4,12 +4,15 @@ PACKAGES = libsqlite3-dev libcurl4-openssl-dev libssl-dev libmicrohttpd-dev libi
 SOURCES = Package.swift Sources Tests Examples
 SWIFT ?= swift
 
-.PHONY: help setup run test lint format release install bench docs clean
+CASES ?= Tests/StandInServerTests/Conformance
+
+.PHONY: help setup run test conformance lint format release install bench docs clean
 
 help:
 	@echo "make setup    install the missing Debian packages"
 	@echo "make run      build, and play with a local server and a workspace (Ctrl-C ends it)"
 	@echo "make test     check the format and run every test"
+	@echo "make conformance  play a folder of answers recorded from a real PostgREST against 'tidemark serve' (CASES=DIR)"
 	@echo "make release  build the program for use: .build/release/tidemark"
 	@echo "make install  put it into $(PREFIX)/bin"
 	@echo "make bench    measure it beside what this machine can do at best (BENCH=--quick for a short look)"
@@ -40,6 +43,14 @@ test: setup lint
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build --skip EndToEndTests
 	TIDEMARK="$$($(SWIFT) build --show-bin-path)/tidemark" $(SWIFT) test --skip-build --filter EndToEndTests
+	$(MAKE) conformance
+
+# A line for every case that is not answered as recorded, and a score for every file of cases.
+conformance:
+	@$(SWIFT) build --product tidemark
+	@$(SWIFT) build --product tidemark-conformance
+	@"$$($(SWIFT) build --show-bin-path)/tidemark-conformance" "$(CASES)" \
+	  --schema Tests/StandInServerTests/Conformance/schema.json
 
 # The library's documentation, from its comments and its articles.
 docs: setup

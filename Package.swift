@@ -45,6 +45,10 @@ let package = Package(
       swiftSettings: strict),
 
     .executableTarget(
+      name: "tidemark-conformance", dependencies: ["StandInServer", "LosslessJSON"], path: "Sources/Conformance",
+      swiftSettings: strict),
+
+    .executableTarget(
       name: "offline-tasks", dependencies: ["OfflineEngine", "SupabaseAPI"], path: "Examples/OfflineTasks",
       swiftSettings: strict),
 
@@ -58,9 +62,11 @@ let package = Package(
     .testTarget(
       name: "FileWorkspaceTests", dependencies: ["FileWorkspace", "StandInServer"], swiftSettings: strict),
     .testTarget(
-      name: "StandInServerTests", dependencies: ["StandInServer"], exclude: ["Conformance"], swiftSettings: strict),
+      name: "StandInServerTests", dependencies: ["StandInServer", "tidemark-conformance"], exclude: ["Conformance"],
+      swiftSettings: strict),
     .testTarget(name: "DaemonTests", dependencies: ["Daemon"], swiftSettings: strict),
     .testTarget(name: "TidemarkTests", dependencies: ["tidemark"], exclude: ["Goldens"], swiftSettings: strict),
-    .testTarget(name: "EndToEndTests", dependencies: ["tidemark", "offline-tasks"], swiftSettings: strict),
+    .testTarget(
+      name: "EndToEndTests", dependencies: ["tidemark", "offline-tasks", "tidemark-conformance"], swiftSettings: strict),
   ]
 )

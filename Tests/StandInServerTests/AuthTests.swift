@@ -2,6 +2,7 @@ import LosslessJSON
 import Testing
 
 @testable import StandInServer
+@testable import tidemark_conformance
 
 @Suite("Auth") struct AuthTests {
   /// A request that Auth refuses.

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import StandInServer
+@testable import tidemark_conformance
 
 @Suite("The data folder") struct DurabilityTests {
   private func withFolder(_ body: (String) throws -> Void) throws {

@@ -3,6 +3,7 @@ import LosslessJSON
 import Testing
 
 @testable import StandInServer
+@testable import tidemark_conformance
 
 @Suite("Misbehaviour on purpose") struct FaultTests {
   private func signedIn(_ change: (inout StandInConfiguration) -> Void = { _ in }) throws -> (Project, String) {

@@ -2,6 +2,7 @@ import LosslessJSON
 import Testing
 
 @testable import StandInServer
+@testable import tidemark_conformance
 
 @Suite("Requests that nobody meant") struct FuzzTests {
   /// Pieces of which queries and bodies are put together.

@@ -3,6 +3,7 @@ import LosslessJSON
 import Testing
 
 @testable import StandInServer
+@testable import tidemark_conformance
 
 @Suite("The gateway and the socket") struct GatewayTests {
   static let hosts: [(host: String, isLetIn: Bool)] = [

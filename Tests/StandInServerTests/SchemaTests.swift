@@ -1,6 +1,7 @@
 import Testing
 
 @testable import StandInServer
+@testable import tidemark_conformance
 
 @Suite("Schema files") struct SchemaTests {
   static let mistakes: [(text: String, line: Int, column: Int, word: String)] = [

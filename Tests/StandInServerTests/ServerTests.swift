@@ -3,6 +3,7 @@ import LosslessJSON
 import Testing
 
 @testable import StandInServer
+@testable import tidemark_conformance
 
 /// A server in memory with a clock that the test turns, and a connection to it.
 final class Project {

@@ -2,6 +2,7 @@ import LosslessJSON
 import Testing
 
 @testable import StandInServer
+@testable import tidemark_conformance
 
 @Suite("Tokens") struct TokenTests {
   static let secret = Array("a secret of at least thirty-two bytes".utf8)
@@ -20,7 +21,7 @@ import Testing
       [
         "sub": "11111111-1111-4111-8111-111111111111", "role": "authenticated", "aud": "authenticated",
         "exp": 4_102_444_800,
-      ], secret: ConformanceTests.secret)
+      ], secret: CaseFolder.secret)
     #expect(token.hasSuffix("._WrnAtzi6jq76p-3oJT35PR1OZx8fTKp17zPsKKkuWk"))
   }
 

@@ -2,6 +2,7 @@ import LosslessJSON
 import Testing
 
 @testable import StandInServer
+@testable import tidemark_conformance
 
 @Suite("Values as PostgreSQL reads and prints them") struct ValueTests {
   static let now = Timestamp(microseconds: 1_792_328_427_486_123)

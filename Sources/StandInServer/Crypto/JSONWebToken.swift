@@ -1,7 +1,7 @@
 import LosslessJSON
 
 /// A JSON Web Token signed with HMAC-SHA-256: the only kind the stand-in makes or accepts.
-struct JSONWebToken {
+package struct JSONWebToken {
   /// What is wrong with a token that was sent, in the order in which it is looked for.
   enum Fault: Error, Equatable {
     /// Not three parts.
@@ -20,7 +20,7 @@ struct JSONWebToken {
   let claims: JSONObject
 
   /// Signs claims.
-  static func sign(_ claims: JSONObject, secret: [UInt8]) -> String {
+  package static func sign(_ claims: JSONObject, secret: [UInt8]) -> String {
     let header = Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
     let signed = header + "." + Base64URL.encode(JSONValue.object(claims).serializedBytes())
     return signed + "." + Base64URL.encode(Crypto.hmacSHA256(key: secret, message: Array(signed.utf8)))

@@ -24,6 +24,12 @@ public struct StandInRequest: Sendable {
   /// The first field of that name, whatever its case.
   public func field(_ name: String) -> String? { fields.first { isSameFieldName($0.name, name) }?.value }
 
+  /// The size of the request line and the fields as they were sent.
+  var headBytes: Int {
+    let line = method.utf8.count + path.utf8.count + query.utf8.count + (query.isEmpty ? 0 : 1) + 12
+    return fields.reduce(line + 2) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+  }
+
   /// All fields of that name in order.
   func allFields(_ name: String) -> [String] { fields.filter { isSameFieldName($0.name, name) }.map(\.value) }
 }

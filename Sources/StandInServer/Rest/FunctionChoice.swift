@@ -83,7 +83,8 @@ struct FunctionArguments {
     return RestError(
       300, "PGRST203",
       "Could not choose the best candidate function between: \(shown.joined(separator: ", "))",
-      hint: "Try renaming the parameters or the function itself in the database so function overloading can be resolved")
+      hint: "Try renaming the parameters or the function itself in the database so function overloading can be resolved"
+    )
   }
 
   private func none(named name: String, overloads: [StoredFunction], in schema: Schema) -> RestError {

@@ -169,8 +169,7 @@ enum QueryGrammar {
       return (isNegated, .containment(name, value(&scanner, isInLogic)))
     }
     for name in rangeOperators where scanner.take("\(name).") {
-      _ = value(&scanner, isInLogic)
-      return (isNegated, .unsupported("range operators"))
+      return (isNegated, .containment(name, value(&scanner, isInLogic)))
     }
     for name in textSearchOperators {
       let found = try scanner.attempt { (scanner) throws(RestError) -> Bool? in

@@ -104,9 +104,9 @@ enum Comparison: Sendable {
   case list([String])
   case isValue(IsValue)
   case isDistinct(String)
-  /// `cs`, `cd`, `ov`.
+  /// `cs`, `cd`, `ov`, and those of ranges: `sl`, `sr`, `nxl`, `nxr`, `adj`.
   case containment(String, String)
-  /// Full text and ranges, which the stand-in lacks.
+  /// Full text, which the stand-in lacks.
   case unsupported(String)
 }
 

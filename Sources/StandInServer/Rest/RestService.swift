@@ -10,6 +10,9 @@ struct RestService: Sendable {
   let allowsRollback: Bool
   let effects: StandInEffects
 
+  /// The greatest head of a request that PostgREST takes.
+  private static let headBytesMax = 50 << 10
+
   /// Answers one request.
   ///
   /// - Parameters:
@@ -21,6 +24,11 @@ struct RestService: Sendable {
   func answer(
     _ request: StandInRequest, path: String, keyRole: Role, token: String?, database: SharedDatabase
   ) -> StandInAnswer {
+    // Made below PostgREST by its HTTP library, which sees the request before anything else does.
+    guard request.headBytes <= Self.headBytesMax else {
+      return StandInAnswer(
+        status: 400, fields: [("Content-Type", "text/plain; charset=utf-8")], body: Array("Bad Request".utf8))
+    }
     let now = Timestamp(microseconds: effects.now())
     var caller = Caller(role: keyRole, subject: nil)
     do {
@@ -131,7 +139,8 @@ struct RestService: Sendable {
     let plan = try ReadPlan(
       query, of: table, in: schema, filtersRoot: isRead, rowCountMax: isRead ? rowCountMax : nil)
     let task = RestTask(
-      service: self, request: request, query: query, plan: plan, range: range, payload: payload, preferences: preferences,
+      service: self, request: request, query: query, plan: plan, range: range, payload: payload,
+      preferences: preferences,
       media: try MediaType.negotiated(request.allFields("Accept")), table: table, caller: caller, now: now,
       profile: profile)
     return try TimeZoneRules.$current.withValue(preferences.timeZone) {

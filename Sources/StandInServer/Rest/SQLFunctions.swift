@@ -7,6 +7,13 @@ enum SQLFunctions {
   static func add(to database: Database) throws(SQLiteError) {
     try database.addFunction("tm_numeric_key", argumentCount: 1) { ColumnType.numeric.comparable($0[0]) }
     try database.addFunction("tm_jsonb_key", argumentCount: 1) { ColumnType.jsonb.comparable($0[0]) }
+    try database.addFunction("tm_range_key", argumentCount: 1) { ColumnType.int4Range.comparable($0[0]) }
+    try database.addFunction("tm_range", argumentCount: 3) { arguments in
+      guard case .text(let name) = arguments[0], case .text(let left) = arguments[1],
+        case .text(let right) = arguments[2], let range = try? IntegerRange(left), let other = try? IntegerRange(right)
+      else { return .null }
+      return .integer(range.holds(name, other) ? 1 : 0)
+    }
     try database.addFunction("tm_like", argumentCount: 3) { arguments in
       guard case .text(let text) = arguments[0], case .text(let pattern) = arguments[1] else { return .null }
       return .integer(LikePattern(pattern, ignoringCase: arguments[2] == 1).matches(text) ? 1 : 0)

@@ -52,7 +52,8 @@ struct SQLBuilder {
     guard !field.path.isEmpty else { return (SQLText(sql: name), column.type) }
     // PostgREST follows a path into any type by way of its JSON form.
     let isJSON = column.type == .jsonb || column.type == .json
-    let document = isJSON ? SQLText(sql: name) : SQLText(sql: "tm_to_jsonb(?, \(name))", bindings: [.text(column.type.name)])
+    let document =
+      isJSON ? SQLText(sql: name) : SQLText(sql: "tm_to_jsonb(?, \(name))", bindings: [.text(column.type.name)])
     var bindings: [SQLiteValue] = [.integer(field.isText ? 1 : 0)]
     for step in field.path {
       bindings.append(step.index.map { .integer(Int64($0)) } ?? .text(step.name))
@@ -225,15 +226,27 @@ struct SQLBuilder {
   private func containment(
     _ name: String, _ text: String, _ field: SQLText, _ type: ColumnType
   ) throws(DatabaseFault) -> SQLText {
-    let symbol = ["cs": "@>", "cd": "<@", "ov": "&&"][name] ?? name
+    let symbols = ["cs": "@>", "cd": "<@", "ov": "&&", "sl": "<<", "sr": ">>", "nxr": "&<", "nxl": "&>", "adj": "-|-"]
+    let symbol = symbols[name] ?? name
+    switch (type, name) {
+    case (.textArray, "cs"), (.int4Array, "cs"), (.textArray, "cd"), (.int4Array, "cd"), (.textArray, "ov"),
+      (.int4Array, "ov"), (.jsonb, "cs"), (.jsonb, "cd"), (.int4Range, _):
+      break
+    default:
+      // PostgreSQL reads the value by the type first, where any operator of that name takes the type.
+      _ = try type.stored(text, now: now)
+      throw .noOperator(symbol, left: type.name)
+    }
     let value = SQLText(sql: "?", bindings: [try type.stored(text, now: now)])
     switch (type, name) {
-    case (.textArray, "cs"), (.int4Array, "cs"): return call("tm_array_contains", field, value)
-    case (.textArray, "cd"), (.int4Array, "cd"): return call("tm_array_contains", value, field)
-    case (.textArray, _), (.int4Array, _): return call("tm_array_overlaps", field, value)
+    case (.int4Range, _):
+      return SQLText(sql: "tm_range(?, ", bindings: [.text(name)]) + field + SQLText(sql: ", ") + value
+        + SQLText(sql: ")")
     case (.jsonb, "cs"): return call("tm_contains", field, value)
-    case (.jsonb, "cd"): return call("tm_contains", value, field)
-    default: throw .noOperator(symbol, left: type.name)
+    case (.jsonb, _): return call("tm_contains", value, field)
+    case (_, "cs"): return call("tm_array_contains", field, value)
+    case (_, "cd"): return call("tm_array_contains", value, field)
+    default: return call("tm_array_overlaps", field, value)
     }
   }
 

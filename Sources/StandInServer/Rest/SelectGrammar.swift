@@ -62,7 +62,8 @@ enum SelectGrammar {
       return .aggregate
     }
     guard scanner.isAtEnd || scanner.next == "," || scanner.next == ")" || scanner.next == " " else {
-      throw scanner.failure(expecting: "letter, digit, \"-\", \"->>\", \"->\", \"::\", \".\", \")\", \",\" or end of input")
+      throw scanner.failure(
+        expecting: "letter, digit, \"-\", \"->>\", \"->\", \"::\", \".\", \")\", \",\" or end of input")
     }
     return .field(field, alias: alias, cast: cast)
   }

@@ -102,7 +102,9 @@ extension SchemaParser {
     _ value: JSONValue?, returns: StoredFunction.Returns, tables: [Table], known: [String], at path: JSONPath
   ) throws(Mistake) -> StoredFunction.Body {
     guard let value else {
-      guard returns == .void else { throw Mistake(path: path, reason: "a function that returns something needs a 'body'") }
+      guard returns == .void else {
+        throw Mistake(path: path, reason: "a function that returns something needs a 'body'")
+      }
       return .nothing
     }
     let members = try Members(
@@ -131,7 +133,8 @@ extension SchemaParser {
       let place = path.appending("raise")
       let raise = try Members(
         .object(try members.object("raise")), at: place, known: ["code", "message", "detail", "hint"])
-      guard let code = try expression(raise, "code", at: place), let message = try expression(raise, "message", at: place)
+      guard let code = try expression(raise, "code", at: place),
+        let message = try expression(raise, "message", at: place)
       else { throw Mistake(path: place, reason: "'code' and 'message' are needed, as SQL expressions") }
       return .raise(
         code: code, message: message, detail: try expression(raise, "detail", at: place),
@@ -173,7 +176,9 @@ extension SchemaParser {
     for (column, value) in try members.object(name) {
       let place = path.appending(name).appending(column)
       guard table.index(of: column) != nil else { throw Mistake(path: place, reason: "there is no column '\(column)'") }
-      guard let sql = value.stringValue else { throw Mistake(path: place, reason: "expected an SQL expression as a string") }
+      guard let sql = value.stringValue else {
+        throw Mistake(path: place, reason: "expected an SQL expression as a string")
+      }
       found.append(
         StoredFunction.Assignment(column: column, value: try expression(sql, known: known, at: place)))
     }

@@ -36,6 +36,25 @@ extension ColumnType {
         throw DatabaseFault("22P02", "malformed array literal: \"\(text)\"")
       }
       return try array(elements, of: element, now: now)
+    case .int4Range: return .text(try range(text))
+    case .tsvector:
+      guard let vector = TextSearchVector.normalised(text) else {
+        throw DatabaseFault("42601", "syntax error in tsvector: \"\(text)\"")
+      }
+      return .text(vector)
+    }
+  }
+
+  private func range(_ text: String) throws(DatabaseFault) -> String {
+    do throws(IntegerRange.Fault) {
+      return try IntegerRange(text).text
+    } catch {
+      switch error {
+      case .malformed: throw DatabaseFault("22P02", "malformed range literal: \"\(text)\"")
+      case .order: throw DatabaseFault("22000", "range lower bound must be less than or equal to range upper bound")
+      case .outOfRange(let number): throw DatabaseFault("22003", "value \"\(number)\" is out of range for type integer")
+      case .notANumber(let word): throw .badText(word, for: .int4)
+      }
     }
   }
 

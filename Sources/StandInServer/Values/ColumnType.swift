@@ -12,6 +12,7 @@ import SQLite
 /// | date | days from 1970-01-01 |
 /// | timestamptz | microseconds from the Unix epoch |
 /// | text[], integer[] | a JSON array |
+/// | int4range, tsvector | text, in the form that PostgreSQL prints; a tsvector is kept but not searched |
 enum ColumnType: Hashable, Sendable {
   case uuid
   case text
@@ -27,6 +28,8 @@ enum ColumnType: Hashable, Sendable {
   case jsonb
   case textArray
   case int4Array
+  case int4Range
+  case tsvector
 
   /// The type with a name as a schema file spells it, or `nil`.
   init?(schemaName: String) {
@@ -45,13 +48,15 @@ enum ColumnType: Hashable, Sendable {
     case "jsonb": self = .jsonb
     case "text[]": self = .textArray
     case "int4[]", "integer[]": self = .int4Array
+    case "int4range": self = .int4Range
+    case "tsvector": self = .tsvector
     default: return nil
     }
   }
 
   /// The names that a schema file may use, for error messages.
   static let schemaNames =
-    "uuid, text, varchar(n), boolean, int2, int4, int8, numeric, float8, date, timestamptz, json, jsonb, text[], int4[]"
+    "uuid, text, varchar(n), boolean, int2, int4, int8, numeric, float8, date, timestamptz, json, jsonb, text[], int4[], int4range, tsvector"
 
   /// The name that PostgreSQL uses in messages.
   var name: String {
@@ -70,13 +75,15 @@ enum ColumnType: Hashable, Sendable {
     case .jsonb: "jsonb"
     case .textArray: "text[]"
     case .int4Array: "integer[]"
+    case .int4Range: "int4range"
+    case .tsvector: "tsvector"
     }
   }
 
   /// The declared type of SQLite's column, chosen so that SQLite converts nothing.
   var sqliteType: String {
     switch self {
-    case .uuid, .text, .numeric, .json, .jsonb, .textArray, .int4Array: "TEXT"
+    case .uuid, .text, .numeric, .json, .jsonb, .textArray, .int4Array, .int4Range, .tsvector: "TEXT"
     case .boolean, .int2, .int4, .int8, .date, .timestamptz: "INTEGER"
     case .float8: "REAL"
     }
@@ -96,6 +103,7 @@ enum ColumnType: Hashable, Sendable {
     switch self {
     case .numeric: "tm_numeric_key(\(expression))"
     case .jsonb: "tm_jsonb_key(\(expression))"
+    case .int4Range: "tm_range_key(\(expression))"
     default: expression
     }
   }
@@ -105,6 +113,7 @@ enum ColumnType: Hashable, Sendable {
     guard case .text(let text) = value else { return value }
     switch self {
     case .numeric: return DecimalText(text).map { .blob($0.sortKey) } ?? .null
+    case .int4Range: return (try? IntegerRange(text)).map { .blob($0.sortKey) } ?? .null
     case .jsonb: return JSONBText.sortKey(of: text).map(SQLiteValue.blob) ?? .null
     default: return value
     }

@@ -15,9 +15,11 @@ struct ServeCommand: Command {
     options: [
       .value("--port", "PORT", "The port (default: 54321); 0 picks a free one."),
       .value("--data", "DIR", "Keep rows, users and keys in DIR."),
-      .value("--schema", "FILE", "The tables, as JSON (default: those of tasks-and-photos)."),
+      .value("--schema", "FILE", "The tables and functions, as JSON (default: those of tasks-and-photos)."),
       .value("--template", "NAME", "The tables of a template of 'tidemark init'."),
       .value("--jwt-secret-file", "FILE", "Sign access tokens with the bytes of FILE, at least 32."),
+      .flag("--unguarded", "Allow UPDATE and DELETE without a filter, which hosted projects refuse."),
+      .flag("--tx-rollback", "Honour 'Prefer: tx=rollback': answer a write and undo it."),
       .flag("--log", "Print a line a request on standard error."),
     ])
 
@@ -26,6 +28,8 @@ struct ServeCommand: Command {
   private let schema: String?
   private let template: WorkspaceTemplate?
   private let secret: String?
+  private let isUnguarded: Bool
+  private let allowsRollback: Bool
   private let isLogging: Bool
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -35,12 +39,15 @@ struct ServeCommand: Command {
     template = try arguments.value("--template").map(WorkspaceTemplate.chosen)
     if schema != nil, template != nil { throw UsageError(message: "--schema and --template exclude one another") }
     secret = arguments.value("--jwt-secret-file")
+    isUnguarded = arguments.has("--unguarded")
+    allowsRollback = arguments.has("--tx-rollback")
     isLogging = arguments.has("--log")
   }
 
   func run(in context: CommandContext) async throws -> ExitStatus {
     let terminal = context.terminal
-    var configuration = StandInConfiguration(port: port, dataFolder: data)
+    var configuration = StandInConfiguration(
+      port: port, dataFolder: data, requiresWhere: !isUnguarded, allowsRollback: allowsRollback)
     if let schema {
       do {
         configuration.schema = try Schema(parsing: String(decoding: Self.bytes(schema), as: UTF8.self))

@@ -1,9 +1,7 @@
 import Foundation
 import LosslessJSON
 
-@testable import StandInServer
-
-/// A connection that sends bytes as they are and reads answers by the book, so that the tests see what is on the wire.
+/// A connection that sends bytes as they are and reads answers by the book, so that what is on the wire is what was recorded.
 final class Wire {
   struct Failure: Error { let what: String }
 
@@ -115,6 +113,3 @@ final class Wire {
     }
   }
 }
-
-/// The folder of this file, where the recorded answers lie.
-let testFolder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
