@@ -47,12 +47,14 @@ public final class OpenWorkspace: Sendable {
       path: folder.databasePath, clock: environment.clock, callerMigrations: Workspace.migrations)
     let identity = try WorkspaceIdentity(store, folder, settings)
     sessions = try Self.sessions(of: identity.user, folder.session, settings, environment)
-    client = try Self.client(store, identity.user, sessions, settings, environment)
     files = try LiveFileSystem(root: folder.path)
+    let settler = ConflictSettler(
+      settings: settings, store: store, user: identity.user, files: files, clock: environment.clock)
+    client = try Self.client(store, identity.user, sessions, settings, environment, settler.resolver)
     SchemaFiles.refresh(settings, in: files)
     workspace = Workspace(
       WorkspaceParts(
-        settings: settings, client: client, files: files, environment: environment,
+        settings: settings, client: client, files: files, environment: environment, settler: settler,
         findRepository: { GitRepository.find(above: folder.path) { try? LiveFileSystem(root: $0) } }))
     if identity.isNetworkDisabled { client.disableNetwork() }
   }
@@ -67,13 +69,13 @@ public final class OpenWorkspace: Sendable {
 
   static func client(
     _ store: EngineStore, _ user: String, _ tokens: any TokenSource, _ settings: WorkspaceSettings,
-    _ environment: EngineEnvironment
+    _ environment: EngineEnvironment, _ resolver: @escaping ConflictResolver
   ) throws -> UserEngine {
     UserEngine(
       store: store, user: user,
       configuration: EngineConfiguration(
         project: try settings.server.project, tables: Workspace.tables(settings),
-        resolver: ConflictResolvers.holdDisagreements),
+        resolver: resolver),
       sessions: tokens, environment: environment)
   }
 

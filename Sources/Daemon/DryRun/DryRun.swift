@@ -27,7 +27,8 @@ public struct DryRun: Sendable {
     environment.http = ReadingExchange(http: live.http)
     let sessions = try OpenWorkspace.sessions(
       of: identity.user, ReadingSession(file: folder.session), settings, environment)
-    let client = try OpenWorkspace.client(store, identity.user, sessions, settings, environment)
+    let client = try OpenWorkspace.client(
+      store, identity.user, sessions, settings, environment, ConflictResolvers.holdDisagreements)
     if identity.isNetworkDisabled { client.disableNetwork() }
     let files = ScratchFileSystem(over: try LiveFileSystem(root: folder.path))
     let workspace = Workspace(

@@ -30,13 +30,19 @@ public struct CollectionColumn: Sendable, Hashable {
   public var isRequired: Bool
   /// Whether it is only shown.
   public var isReadOnly: Bool
+  /// What happens where two people changed it to different values; `nil` where the collection's word holds.
+  public var conflicts: ConflictPolicy?
 
   /// Makes a column.
-  public init(_ name: String, _ type: ColumnType, isRequired: Bool = false, isReadOnly: Bool = false) {
+  public init(
+    _ name: String, _ type: ColumnType, isRequired: Bool = false, isReadOnly: Bool = false,
+    conflicts: ConflictPolicy? = nil
+  ) {
     self.name = name
     self.type = type
     self.isRequired = isRequired
     self.isReadOnly = isReadOnly
+    self.conflicts = conflicts
   }
 
   /// Reads `"title text required"` or `{"name": "title", "type": "text", "required": true}`.
@@ -48,12 +54,13 @@ public struct CollectionColumn: Sendable, Hashable {
     guard node.value.objectValue != nil else {
       throw node.expected("a column such as \"title text required\" or an object { … }")
     }
-    try node.requireObject(of: ["name", "type", "required", "readOnly"])
+    try node.requireObject(of: ["name", "type", "required", "readOnly", "conflicts"])
     self.init(
       try node.member("name", "the column's name").text("the column's name"),
       try ColumnType(try node.member("type", "the column's type")),
       isRequired: try node["required"]?.flag() ?? false, isReadOnly: try node["readOnly"]?.flag() ?? false)
     try check(node["name"] ?? node)
+    if let policy = node["conflicts"] { conflicts = try ConflictPolicy.of(self, policy) }
   }
 
   private init(shortForm text: String, _ node: SettingsNode) throws(SettingsError) {

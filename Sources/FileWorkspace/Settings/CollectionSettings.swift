@@ -30,12 +30,14 @@ public struct CollectionSettings: Sendable, Hashable {
   public var conditions: [RowCondition]
   /// Where the rows' photos lie; nil where they have none.
   public var photos: PhotosSettings?
+  /// What happens where two people changed the same column of a row, or one of them deleted it.
+  public var conflicts: ConflictPolicy
 
   /// Makes a collection of parts that are known to fit.
   public init(
     folder: String, table: String, key: [String] = ["id"], keyMadeBy: KeyMaker = .device, version: String? = nil,
     cursor: String? = nil, name: String? = nil, columns: [CollectionColumn], conditions: [RowCondition] = [],
-    photos: PhotosSettings? = nil
+    photos: PhotosSettings? = nil, conflicts: ConflictPolicy = .hold
   ) {
     self.folder = folder
     self.table = table
@@ -47,6 +49,7 @@ public struct CollectionSettings: Sendable, Hashable {
     self.columns = columns
     self.conditions = conditions
     self.photos = photos
+    self.conflicts = conflicts
   }
 
   /// The column of a name, or nil where the files have none.
@@ -62,21 +65,27 @@ public struct CollectionSettings: Sendable, Hashable {
   /// The columns of the key, in the key's order.
   public var keyColumns: [CollectionColumn] { key.compactMap { column($0) } }
 
+  /// What happens where two people changed one column to different values.
+  public func conflicts(in column: String) -> ConflictPolicy { self.column(column)?.conflicts ?? conflicts }
+
   /// The columns that a person edits: those that are neither the key's nor only shown.
   public var editableColumns: [CollectionColumn] { columns.filter { !$0.isReadOnly && !isKey($0.name) } }
 }
 
 extension CollectionSettings {
   private static let names = [
-    "folder", "table", "key", "keyMadeBy", "version", "cursor", "name", "columns", "where", "photos",
+    "folder", "table", "key", "keyMadeBy", "version", "cursor", "name", "columns", "where", "photos", "conflicts",
   ]
 
   /// Reads one element of `collections`.
-  init(_ node: SettingsNode) throws(SettingsError) {
+  ///
+  /// - Parameter conflicts: What holds where the collection does not say.
+  init(_ node: SettingsNode, conflicts standard: ConflictPolicy) throws(SettingsError) {
     try node.requireObject(of: Self.names)
     folder = try Self.folder(try node.member("folder", "the folder's name"))
     table = try node.member("table", "the table's name").text("the table's name")
-    columns = try Self.columns(try node.member("columns", "a list of columns such as [\"id uuid\", \"title text\"]"))
+    let columnsNode = try node.member("columns", "a list of columns such as [\"id uuid\", \"title text\"]")
+    columns = try Self.columns(columnsNode)
     let keyNode = try node.member("key", "the column of the key, such as \"id\"")
     key = try Self.key(keyNode)
     keyMadeBy = .device
@@ -85,8 +94,12 @@ extension CollectionSettings {
     name = try Self.optionalColumn(node["name"], "the column that names the files, or null")
     conditions = try node["where"].map(RowCondition.conditions) ?? []
     photos = try node["photos"].map(PhotosSettings.init)
+    conflicts = try node["conflicts"].map(ConflictPolicy.general) ?? standard
     if let maker = node["keyMadeBy"] { keyMadeBy = try Self.keyMaker(maker) }
     try checkKey(keyNode)
+    for (column, element) in zip(columns, try columnsNode.elements("a list of columns")) where isKey(column.name) {
+      if let policy = element["conflicts"] { throw policy.error("the key is never in conflict; take this member out") }
+    }
     try checkVersion(node["version"] ?? node)
     try checkName(node["name"] ?? node)
     if let cursor, let column = column(cursor), column.type != .timestamp {

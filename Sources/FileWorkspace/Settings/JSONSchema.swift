@@ -93,10 +93,7 @@ extension WorkspaceSettings {
         "Milliseconds that a file must be left alone before it counts as saved.", settleBounds, standard: 50),
       "deleteAfter": number(
         "Seconds that a file must be gone before its row is deleted while watching.", deleteAfterBounds, standard: 10),
-      "conflicts": [
-        "description": "What happens where two people changed the same thing: 'hold' keeps both side by side.",
-        "enum": words(ConflictPolicy.allCases.map(\.rawValue)), "default": "hold",
-      ],
+      "conflicts": policies(ConflictPolicy.general, "What happens where two people changed the same thing.", "hold"),
     ],
     "required": ["server", "collections"], "patternProperties": notes, "additionalProperties": false,
   ]
@@ -134,6 +131,8 @@ extension WorkspaceSettings {
       "photos": object(
         "Where the rows' photos lie: those of tasks/a.json in the subfolder a, which follows a file that is renamed.",
         ["folder": text("A folder, directly in the workspace.", pattern: folderPattern)], required: ["folder"]),
+      "conflicts": policies(
+        ConflictPolicy.general, "What happens in this collection where two people changed the same thing.", nil),
     ], required: ["folder", "table", "key", "columns"])
 
   private static let folderPattern = "^[^./\\\\#][^/\\\\]*$"
@@ -145,17 +144,23 @@ extension WorkspaceSettings {
     return [
       "anyOf": [
         ["type": "string", "pattern": .string(pattern), "examples": .array(completions)],
-        object(
-          "A column.",
-          [
-            "name": text("The column's name.", pattern: "^[^$]"),
-            "type": ["enum": words(types)],
-            "required": ["description": "Whether a new row needs it.", "type": "boolean"],
-            "readOnly": ["description": "Whether it is only shown.", "type": "boolean"],
-          ], required: ["name", "type"]),
+        columnObject([ColumnType.text.rawValue], ConflictPolicy.allCases),
+        columnObject(types.filter { $0 != ColumnType.text.rawValue }, ConflictPolicy.general),
       ]
     ]
   }()
+
+  private static func columnObject(_ types: [String], _ conflicts: [ConflictPolicy]) -> JSONValue {
+    object(
+      "A column.",
+      [
+        "name": text("The column's name.", pattern: "^[^$]"),
+        "type": ["enum": words(types)],
+        "required": ["description": "Whether a new row needs it.", "type": "boolean"],
+        "readOnly": ["description": "Whether it is only shown.", "type": "boolean"],
+        "conflicts": policies(conflicts, "What happens where two people changed this column.", nil),
+      ], required: ["name", "type"])
+  }
 
   private static let scalar: JSONValue = ["type": ["string", "number", "boolean", "null"]]
 
@@ -202,6 +207,23 @@ extension WorkspaceSettings {
       "description": .string(description), "type": "number", "minimum": value(bounds.lowerBound),
       "maximum": value(bounds.upperBound), "default": .integer(standard),
     ]
+  }
+
+  private static func policies(_ policies: [ConflictPolicy], _ description: String, _ standard: String?) -> JSONValue {
+    let meanings = policies.map { policy in
+      switch policy {
+      case .hold: "'hold' keeps both side by side"
+      case .mine: "'mine' sends this replica's"
+      case .theirs: "'theirs' keeps the server's"
+      case .merge: "'merge' merges the lines of both"
+      }
+    }
+    var schema: JSONObject = [
+      "description": .string("\(description) \(meanings.joined(separator: ", "))."),
+      "enum": words(policies.map(\.rawValue)),
+    ]
+    if let standard { schema["default"] = .string(standard) }
+    return .object(schema)
   }
 
   private static func words(_ words: [String]) -> JSONValue { .array(words.map(JSONValue.string)) }

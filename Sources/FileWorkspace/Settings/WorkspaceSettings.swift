@@ -27,12 +27,6 @@ import LosslessJSON
 /// `server` and `collections` are needed, and in a collection `folder`, `table`, `key` and `columns`. Members whose names
 /// begin with `$` are a person's notes anywhere.
 public struct WorkspaceSettings: Sendable, Hashable {
-  /// What happens where two people changed the same thing.
-  public enum ConflictPolicy: String, Sendable, Hashable, CaseIterable {
-    /// Both versions are kept side by side until a person chooses.
-    case hold
-  }
-
   /// The settings' file, directly in the workspace.
   public static let fileName = "tidemark.json"
 
@@ -53,7 +47,7 @@ public struct WorkspaceSettings: Sendable, Hashable {
   public var settle: Duration
   /// How long a file must be gone before its row is deleted.
   public var deleteAfter: Duration
-  /// What happens where two people changed the same thing.
+  /// What happens where two people changed the same thing, in collections that do not say.
   public var conflicts: ConflictPolicy
 
   /// Makes settings of parts that are known to fit.
@@ -81,18 +75,13 @@ public struct WorkspaceSettings: Sendable, Hashable {
     }
     let root = SettingsNode(document)
     try root.requireObject(of: ["server", "collections", "pullEvery", "settle", "deleteAfter", "conflicts"])
-    self.init(
-      server: try Self.server(try root.member("server", "an object with url and key")),
-      collections: try Self.collections(try root.member("collections", "an array of collections")))
+    self.init(server: try Self.server(try root.member("server", "an object with url and key")), collections: [])
+    if let node = root["conflicts"] { conflicts = try ConflictPolicy.general(node) }
+    collections = try Self.collections(try root.member("collections", "an array of collections"), conflicts)
     if let node = root["pullEvery"] { pullEvery = try node.duration(.seconds(1), in: Self.pullEveryBounds, "seconds") }
     if let node = root["settle"] { settle = try node.duration(.milliseconds(1), in: Self.settleBounds, "milliseconds") }
     if let node = root["deleteAfter"] {
       deleteAfter = try node.duration(.seconds(1), in: Self.deleteAfterBounds, "seconds")
-    }
-    if let node = root["conflicts"] {
-      let what = "\"hold\""
-      guard let policy = ConflictPolicy(rawValue: try node.text(what)) else { throw node.error("expected \(what)") }
-      conflicts = policy
     }
   }
 
@@ -112,11 +101,13 @@ public struct WorkspaceSettings: Sendable, Hashable {
     }
   }
 
-  private static func collections(_ node: SettingsNode) throws(SettingsError) -> [CollectionSettings] {
+  private static func collections(_ node: SettingsNode, _ conflicts: ConflictPolicy) throws(SettingsError)
+    -> [CollectionSettings]
+  {
     var collections: [CollectionSettings] = []
     let elements = try node.elements("an array of collections")
     for element in elements {
-      let collection = try CollectionSettings(element)
+      let collection = try CollectionSettings(element, conflicts: conflicts)
       let folder = FileNames.folded(collection.folder)
       if let other = collections.first(where: { FileNames.folded($0.folder) == folder }) {
         let taken = "\(JSONError.quoted(collection.folder)) is taken by the table \(JSONError.quoted(other.table))"

@@ -202,7 +202,9 @@ extension PathDecision {
           try transaction.dismissConflictedMutation(newest.id)
           known = side.base.overlaid(with: file.values)
           try transaction.enqueue(
-            .insert(into: collection.table, key: key, values: collection.keyValues(key).overlaid(with: known)))
+            .insert(
+              into: collection.table, key: key,
+              values: collection.keyValues(key).overlaid(with: collection.settable(known))))
         } else if columns.isEmpty {
           try transaction.dismissConflictedMutation(newest.id)
         } else {

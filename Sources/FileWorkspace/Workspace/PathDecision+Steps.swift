@@ -194,8 +194,9 @@ extension PathDecision {
     advance(&known, to: file, columns)
     try mirror.save(known)
     entry = known
-    result.report.note(.conflict, reading.path, "its row is gone; your edit is kept beside it")
     result.again.append(reading.path)
+    guard try !settleGone(reading, &entry) else { return }
+    result.report.note(.conflict, reading.path, "its row is gone; your edit is kept beside it")
   }
 
   private mutating func retryInsert(

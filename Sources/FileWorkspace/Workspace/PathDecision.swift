@@ -80,6 +80,7 @@ struct PathDecision {
     }
     if try settleMovedSide(reading, entry) { return }
     var current = try learned(entry)
+    _ = try settleGone(reading, &current)
     for _ in 0..<4 {
       let steps = try steps(reading, &current)
       if case .takeBackDelete(let key)? = steps.first {

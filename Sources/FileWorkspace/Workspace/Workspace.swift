@@ -12,18 +12,21 @@ public struct WorkspaceParts: Sendable {
   public var files: any FileSystem
   /// Time, network and identifiers.
   public var environment: EngineEnvironment
+  /// What settles the engine's conflicts as the settings say, where they say anything.
+  public var settler: ConflictSettler?
   /// Finds the git repository that the workspace lies in, at its folder or above.
   public var findRepository: @Sendable () -> GitRepository?
 
   /// The parts of one workspace.
   public init(
     settings: WorkspaceSettings, client: UserEngine, files: any FileSystem, environment: EngineEnvironment,
-    findRepository: (@Sendable () -> GitRepository?)? = nil
+    settler: ConflictSettler? = nil, findRepository: (@Sendable () -> GitRepository?)? = nil
   ) {
     self.settings = settings
     self.client = client
     self.files = files
     self.environment = environment
+    self.settler = settler
     self.findRepository = findRepository ?? { GitRepository(inside: files) }
   }
 }
@@ -38,6 +41,7 @@ public actor Workspace {
   let client: UserEngine
   let files: any FileSystem
   let environment: EngineEnvironment
+  let settler: ConflictSettler?
   let journal: MirrorJournal
   let writeBack: WriteBack
   let replaced: ReplacedFiles
@@ -93,6 +97,7 @@ public actor Workspace {
     client = parts.client
     files = parts.files
     environment = parts.environment
+    settler = parts.settler
     findRepository = parts.findRepository
     let clock = parts.environment.clock
     let milliseconds: @Sendable () -> Int64 = { clock.now().nanoseconds / 1_000_000 }
@@ -185,6 +190,7 @@ public actor Workspace {
   /// Writes what changed in the engine's rows into the files.
   public func writeRows() throws -> WorkspaceReport {
     var report = WorkspaceReport()
+    report.events += settler?.takeEvents() ?? []
     for collection in collections { try writeRows(of: collection, &report) }
     return report
   }

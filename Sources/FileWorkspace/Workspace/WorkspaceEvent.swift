@@ -20,7 +20,7 @@ public struct WorkspaceEvent: Sendable, Hashable {
     case conflict
     /// The server refused a change.
     case refused
-    /// A person settled a side file.
+    /// A conflict or a refusal was settled, by a person or as the settings say.
     case settled
     /// A file cannot be read as its row.
     case problem

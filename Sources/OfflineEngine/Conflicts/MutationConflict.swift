@@ -20,6 +20,22 @@ public struct MutationConflict: Sendable, Hashable {
   public var changedOnServer: [String]
   /// Those of them on which both sides disagree.
   public var conflictingColumns: [String]
+
+  /// A conflict of the given parts, for trying out a resolver.
+  public init(
+    mutationID: Int64, table: String, operation: MutationOperation, rowKey: RowKey, base: JSONObject?,
+    local: JSONObject?, server: JSONObject?, changedOnServer: [String], conflictingColumns: [String]
+  ) {
+    self.mutationID = mutationID
+    self.table = table
+    self.operation = operation
+    self.rowKey = rowKey
+    self.base = base
+    self.local = local
+    self.server = server
+    self.changedOnServer = changedOnServer
+    self.conflictingColumns = conflictingColumns
+  }
 }
 
 /// What becomes of a conflict.

@@ -75,6 +75,12 @@ import Testing
       withCollection(#""key": "id", "columns": ["id uuid"], "keyMadeBy": "server""#),
       withCollection(#""key": "id", "columns": ["id uuid"], "keyMadeBy": "me""#),
       withCollection(#""key": "id", "columns": ["id uuid"], "colums": []"#),
+      withCollection(#""key": "id", "columns": ["id uuid"], "conflicts": "theirs""#),
+      withCollection(#""key": "id", "columns": ["id uuid"], "conflicts": "merge""#),
+      withCollection(#""key": "id", "columns": ["id uuid", {"name": "t", "type": "text", "conflicts": "merge"}]"#),
+      withCollection(#""key": "id", "columns": ["id uuid", {"name": "t", "type": "date", "conflicts": "mine"}]"#),
+      withCollection(#""key": "id", "columns": ["id uuid", {"name": "t", "type": "date", "conflicts": "merge"}]"#),
+      withCollection(#""key": "id", "columns": ["id uuid", {"name": "t", "type": "text", "conflicts": "both"}]"#),
     ])
   func settings(_ text: String) throws {
     let isRead = (try? WorkspaceSettings(parsing: Array(text.utf8))) != nil
@@ -86,7 +92,8 @@ import Testing
     arguments: [
       "\"pullEvery\": 0.1", "\"pullEvery\": 0.05", "\"pullEvery\": 86401", "\"settle\": 1", "\"settle\": 0",
       "\"deleteAfter\": 0", "\"deleteAfter\": -1", "\"deleteAfter\": \"1\"", "\"conflicts\": \"hold\"",
-      "\"conflicts\": \"mine\"", "\"server\": {\"url\": \"ftp://a\", \"key\": \"k\"}", "\"$schema\": \"./x.json\"",
+      "\"conflicts\": \"mine\"", "\"conflicts\": \"merge\"", "\"conflicts\": \"last\"", "\"conflicts\": null",
+      "\"server\": {\"url\": \"ftp://a\", \"key\": \"k\"}", "\"$schema\": \"./x.json\"",
       "\"server\": {\"url\": \"https://a\", \"key\": \"sb_secret_x\"}", "\"server\": {\"url\": \"https://a\"}",
     ])
   func others(_ member: String) throws {

@@ -1,4 +1,5 @@
 import FileWorkspace
+import Foundation
 import LosslessJSON
 import Testing
 
@@ -81,6 +82,51 @@ import Testing
     #expect(settings.collections[0].keyMadeBy == .device)
   }
 
+  @Test("the workspace's word on conflicts holds for its collections, a collection's for its columns")
+  func policies() throws {
+    let text = """
+      {
+        "server": {"url": "https://abcd.supabase.co", "key": "sb_publishable_1"},
+        "collections": [
+          {"folder": "a", "table": "a", "key": "id", "columns": [
+            "id uuid", "title text", {"name": "notes", "type": "text", "conflicts": "merge"}, "done boolean"]},
+          {"folder": "b", "table": "b", "key": "id", "conflicts": "mine", "columns": [
+            "id uuid", "title text", {"name": "done", "type": "boolean", "conflicts": "hold"}]}
+        ],
+        "conflicts": "theirs"
+      }
+      """
+    let settings = try WorkspaceSettings(parsing: Array(text.utf8))
+    #expect(settings.conflicts == .theirs)
+    #expect(settings.collections.map(\.conflicts) == [.theirs, .mine])
+    #expect(["title", "notes", "done"].map(settings.collections[0].conflicts(in:)) == [.theirs, .merge, .theirs])
+    #expect(["title", "done"].map(settings.collections[1].conflicts(in:)) == [.mine, .hold])
+    #expect(try SchemaCheck.allows(WorkspaceSettings.schema, JSONValue(parsing: text)))
+  }
+
+  @Test("the README's example can be read, and says what the README says")
+  func readme() throws {
+    let path = #filePath.components(separatedBy: "/Tests/")[0] + "/README.md"
+    let readme = try String(contentsOfFile: path, encoding: .utf8)
+    let examples = readme.components(separatedBy: "```json\n").dropFirst()
+      .compactMap { $0.components(separatedBy: "```").first }.filter { $0.contains("\"folder\"") }
+    let example = try #require(examples.first)
+    let text = """
+      {"server": {"url": "https://abcd.supabase.co", "key": "sb_publishable_1"}, "collections": [\(example)]}
+      """
+    let collection = try #require(try WorkspaceSettings(parsing: Array(text.utf8)).collections.first)
+    #expect(["title", "notes"].map(collection.conflicts(in:)) == [.theirs, .merge])
+  }
+
+  @Test("where the settings say nothing, conflicts are held")
+  func heldByDefault() throws {
+    let settings = try WorkspaceSettings(parsing: Array(Self.whole.utf8))
+    for collection in settings.collections {
+      #expect(collection.conflicts == .hold)
+      #expect(collection.columns.allSatisfy { collection.conflicts(in: $0.name) == .hold })
+    }
+  }
+
   struct Mistake: Sendable, CustomTestStringConvertible {
     var old: String
     var new: String
@@ -101,7 +147,7 @@ import Testing
     ),
     Mistake(
       "\"folder\": \"tasks\"", "\"foldr\": \"tasks\"",
-      "6:7: unknown member 'foldr'; expected one of folder, table, key, keyMadeBy, version, cursor, name, columns, where, photos"
+      "6:7: unknown member 'foldr'; expected one of folder, table, key, keyMadeBy, version, cursor, name, columns, where, photos, conflicts"
     ),
     Mistake("\"folder\": \"tasks\",", "", "5:5: the member 'folder' is missing; expected the folder's name"),
     Mistake("\"server\"", "\"$server\"", "1:1: the member 'server' is missing; expected an object with url and key"),
@@ -178,7 +224,35 @@ import Testing
     Mistake(
       "\"settle\": 30", "\"settle\": \"30\"", "24:13: found a string; expected a number of milliseconds from 1 to 60000"
     ),
-    Mistake("\"deleteAfter\": 3", "\"deleteAfter\": 3, \"conflicts\": \"last\"", "25:34: expected \"hold\""),
+    Mistake(
+      "\"deleteAfter\": 3", "\"deleteAfter\": 3, \"conflicts\": \"last\"",
+      "25:34: expected \"hold\", \"mine\" or \"theirs\""),
+    Mistake(
+      "\"deleteAfter\": 3", "\"deleteAfter\": 3, \"conflicts\": \"merge\"",
+      "25:34: only the text of a column can be merged; expected \"hold\", \"mine\" or \"theirs\", or \"merge\" at a column"
+    ),
+    Mistake(
+      "\"name\": \"title\",", "\"name\": \"title\", \"conflicts\": \"merge\",",
+      "11:37: only the text of a column can be merged; expected \"hold\", \"mine\" or \"theirs\", or \"merge\" at a column"
+    ),
+    Mistake(
+      "\"name\": \"title\",", "\"name\": \"title\", \"conflicts\": true,",
+      "11:37: found a Boolean; expected \"hold\", \"mine\" or \"theirs\""),
+    Mistake(
+      "\"type\": \"date\"", "\"type\": \"date\", \"conflicts\": \"merge\"",
+      "15:59: a column of the type date has no lines to merge; expected \"hold\", \"mine\" or \"theirs\""),
+    Mistake(
+      "\"type\": \"date\"", "\"type\": \"date\", \"conflicts\": \"both\"",
+      "15:59: expected \"hold\", \"mine\" or \"theirs\""),
+    Mistake(
+      "\"title text required\"", "{\"name\": \"title\", \"type\": \"text\", \"conflicts\": \"newest\"}",
+      "14:56: expected \"hold\", \"mine\", \"theirs\" or \"merge\""),
+    Mistake(
+      "\"readOnly\": true", "\"readOnly\": true, \"conflicts\": \"mine\"",
+      "21:100: a column that is only shown is never in conflict; take this member out"),
+    Mistake(
+      "\"id uuid\"", "{\"name\": \"id\", \"type\": \"uuid\", \"conflicts\": \"mine\"}",
+      "13:53: the key is never in conflict; take this member out"),
     Mistake(
       "https://abcd.supabase.co/", "abcd.supabase.co", "3:21: expected an address that begins with https:// or http://"),
     Mistake(

@@ -295,6 +295,24 @@ struct ConflictFileTests {
     #expect(try await one.sync().isQuiet)
   }
 
+  @Test("a row that is made again is sent without the columns that are only shown")
+  func makeAgainWithoutShown() async throws {
+    let world = try await TaskWorld.make([task(1, "Milk"), task(2, "Bread")])
+    let one = try world.replica(TaskWorld.columns + ["updated_at timestamp read-only"])
+    try await one.sync()
+    try one.edit("milk.json", ["title": "Mine"])
+    world.delete(key(1))
+    try await one.settle()
+    _ = one.network.takeWrites()
+    try one.move("milk.mine.json", "milk.json")
+    try await one.settle()
+    #expect(world.rows[key(1)]?["title"] == "Mine")
+    #expect(try one.isClear)
+    let inserts = one.network.takeWrites().filter { $0.hasPrefix("POST") }
+    #expect(inserts.count == 1)
+    #expect(inserts.allSatisfy { !$0.contains("\"updated_at\":") })
+  }
+
   @Test("an edit made after the row was known to be gone is held too")
   func editAfterGone() async throws {
     let world = try await TaskWorld.make([task(1, "Milk"), task(2, "Bread")])

@@ -9,12 +9,17 @@ import Testing
 @Suite("Two replicas, whatever people and networks do")
 struct ConvergenceTests {
   @Test("both end in step, and nothing that was saved is lost", arguments: 0..<6)
-  func converge(part: Int) async throws {
+  func converge(part: Int) async throws { try await play(part: part, hasPolicies: false) }
+
+  @Test("that holds whatever the settings of each say about conflicts", arguments: 6..<9)
+  func convergeUnderPolicies(part: Int) async throws { try await play(part: part, hasPolicies: true) }
+
+  private func play(part: Int, hasPolicies: Bool) async throws {
     let clock = VirtualClock()
     let server = try TaskWorld.project(clock)
     for number in 0..<(8 * testEffort) {
       let seed = UInt64(part * 1_000_000 + number)
-      let run = try await RandomRun(seed, server, clock, number: number + 1)
+      let run = try await RandomRun(seed, server, clock, number: number + 1, hasPolicies: hasPolicies)
       try await run.play()
       try await run.end()
       guard run.complaints.isEmpty else {
@@ -34,7 +39,9 @@ final class RandomRun {
   private(set) var complaints: [String] = []
   private(set) var story: [String] = []
 
-  init(_ seed: UInt64, _ server: StandIn, _ clock: VirtualClock, number: Int) async throws {
+  init(
+    _ seed: UInt64, _ server: StandIn, _ clock: VirtualClock, number: Int, hasPolicies: Bool = false
+  ) async throws {
     var random = RowRandom(seed)
     var rows: [JSONObject] = []
     for _ in 1...4 {
@@ -44,14 +51,31 @@ final class RandomRun {
       rows.append(row)
       words.save(JSONValue.object(row).serialized(), over: nil)
     }
-    self.random = random
     server.faults = []
     world = try await TaskWorld(server: server, clock, number: number, rows)
-    people = [PersonAtWork(try world.replica(), words), PersonAtWork(try world.replica(), words)]
+    var people: [PersonAtWork] = []
+    for _ in 0..<2 {
+      let replica = hasPolicies ? try Self.replicaWithPolicies(world, &random, &story) : try world.replica()
+      people.append(PersonAtWork(replica, words))
+    }
+    self.people = people
+    self.random = random
     for person in people {
       try await person.replica.sync()
       person.openAll()
     }
+  }
+
+  private static func replicaWithPolicies(
+    _ world: TaskWorld, _ random: inout RowRandom, _ story: inout [String]
+  ) throws -> Replica {
+    let notes: JSONObject = [
+      "name": "notes", "type": "text", "conflicts": .string(random.pick(["hold", "mine", "theirs", "merge"])),
+    ]
+    let policy = random.pick([nil, "mine", "theirs"])
+    story.append("a replica for \(policy ?? "hold"), notes \(notes["conflicts"] ?? .null)")
+    return try world.replica(
+      ["id uuid", "title text required", .object(notes), "done boolean"], conflicts: policy)
   }
 
   // MARK: The busy part

@@ -27,7 +27,7 @@ final class Replica {
   let files: InMemoryFileSystem
   let network: StandInExchange
   let store: EngineStore
-  let settings: WorkspaceSettings
+  private(set) var settings: WorkspaceSettings
   private let clock: VirtualClock
   private let world: TaskWorld
   private let environment: EngineEnvironment
@@ -45,14 +45,14 @@ final class Replica {
     func clear() {}
   }
 
-  init(_ world: TaskWorld, number: Int, _ columns: [JSONValue]) throws {
+  init(_ world: TaskWorld, number: Int, _ columns: [JSONValue], conflicts: String? = nil) throws {
     self.world = world
     clock = world.clock
     let clock = clock
     let files = InMemoryFileSystem(now: { clock.now().nanoseconds })
     self.files = files
     network = StandInExchange(world.server, isDead: { files.isStopped })
-    settings = try Self.settings(world.server, columns)
+    settings = try Self.settings(world.server, columns, conflicts)
     let lastID = Atomic(0)
     // No two replicas of a project make the same keys.
     let prefix = String(0x1000_0000 + world.number * 16 + number, radix: 16)
@@ -70,15 +70,17 @@ final class Replica {
     (client, workspace) = try Self.start(world, store, settings, files, environment)
   }
 
-  private static func settings(_ server: StandIn, _ columns: [JSONValue]) throws -> WorkspaceSettings {
+  private static func settings(
+    _ server: StandIn, _ columns: [JSONValue], _ conflicts: String?
+  ) throws -> WorkspaceSettings {
+    var collection: JSONObject = [
+      "folder": "tasks", "table": "tasks", "key": "id", "version": "updated_at", "cursor": "updated_at",
+      "name": "title", "columns": .array(columns), "photos": ["folder": "photos"],
+    ]
+    collection["conflicts"] = conflicts.map(JSONValue.string)
     let json: JSONValue = [
       "server": ["url": .string(StandInExchange.origin), "key": .string(server.publishableKey)],
-      "collections": [
-        [
-          "folder": "tasks", "table": "tasks", "key": "id", "version": "updated_at", "cursor": "updated_at",
-          "name": "title", "columns": .array(columns), "photos": ["folder": "photos"],
-        ]
-      ],
+      "collections": [.object(collection)],
     ]
     return try WorkspaceSettings(parsing: Array(json.serialized().utf8))
   }
@@ -92,18 +94,25 @@ final class Replica {
     let sessions = SessionKeeper(
       user: user, auth: AuthClient(project: project, http: environment.http),
       storage: FixedSession(session: world.session), clock: environment.clock)
+    let settler = ConflictSettler(settings: settings, store: store, user: user, files: files, clock: environment.clock)
     let client = UserEngine(
       store: store, user: user,
       configuration: EngineConfiguration(
-        project: project, tables: Workspace.tables(settings), resolver: ConflictResolvers.holdDisagreements),
+        project: project, tables: Workspace.tables(settings), resolver: settler.resolver),
       sessions: sessions, environment: environment)
     return (
-      client, Workspace(WorkspaceParts(settings: settings, client: client, files: files, environment: environment))
+      client,
+      Workspace(
+        WorkspaceParts(
+          settings: settings, client: client, files: files, environment: environment, settler: settler))
     )
   }
 
   /// Begins a new process over the same disk and state, as after an end or a kill.
-  func restart() throws {
+  ///
+  /// - Parameter conflicts: What the settings say of conflicts from now on, if that changed meanwhile.
+  func restart(conflicts: ConflictPolicy? = nil) throws {
+    if let conflicts { for index in settings.collections.indices { settings.collections[index].conflicts = conflicts } }
     commits.restart()
     files.restart()
     hasLooked = false

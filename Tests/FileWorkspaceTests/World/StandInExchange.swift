@@ -9,6 +9,8 @@ final class StandInExchange: HTTPExchange {
   private let server: StandIn
   private let isDead: @Sendable () -> Bool
   private let cable = Mutex(true)
+  /// After how many requests more the cable comes out by itself.
+  private let requestsLeft = Mutex(Int.max)
   private let sent = Mutex<[String]>([])
 
   init(_ server: StandIn, isDead: @escaping @Sendable () -> Bool) {
@@ -19,8 +21,14 @@ final class StandInExchange: HTTPExchange {
   /// Whether requests reach the server.
   var isConnected: Bool {
     get { cable.withLock(\.self) }
-    set { cable.withLock { $0 = newValue } }
+    set {
+      cable.withLock { $0 = newValue }
+      requestsLeft.withLock { $0 = .max }
+    }
   }
+
+  /// Lets so many requests through and then takes the cable out.
+  func disconnect(after count: Int) { requestsLeft.withLock { $0 = count } }
 
   /// The writes that were sent since the last call: method, table and filters.
   func takeWrites() -> [String] {
@@ -33,6 +41,14 @@ final class StandInExchange: HTTPExchange {
   func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
     if isDead() { throw .cancelled(mayHaveReachedServer: false) }
     if !isConnected { throw .cannotConnect(origin: Self.origin, reason: "the cable is out") }
+    let mayPass = requestsLeft.withLock { left in
+      left -= 1
+      return left >= 0
+    }
+    if !mayPass {
+      isConnected = false
+      throw .cannotConnect(origin: Self.origin, reason: "the cable has come out")
+    }
     let target = String(request.url.dropFirst(Self.origin.count))
     if request.method != "GET", request.method != "HEAD", target.hasPrefix("/rest/") {
       sent.withLock { $0.append("\(request.method) \(target) \(String(decoding: request.body ?? [], as: UTF8.self))") }

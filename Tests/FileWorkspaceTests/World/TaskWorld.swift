@@ -49,9 +49,11 @@ final class TaskWorld {
   }
 
   /// A new workspace of the user: an empty folder.
-  func replica(_ columns: [JSONValue] = TaskWorld.columns) throws -> Replica {
+  ///
+  /// - Parameter conflicts: What the settings of its collection say of conflicts; nothing by default.
+  func replica(_ columns: [JSONValue] = TaskWorld.columns, conflicts: String? = nil) throws -> Replica {
     replicaCount += 1
-    return try Replica(self, number: replicaCount, columns)
+    return try Replica(self, number: replicaCount, columns, conflicts: conflicts)
   }
 
   static let columns: [JSONValue] = ["id uuid", "title text required", "notes text", "done boolean"]
