@@ -99,7 +99,12 @@ extension OpenWorkspace {
       case .discard: try await workspace.discard(target)
       case .retry: try await workspace.retry(target)
       case .dismiss: try await workspace.dismiss(target)
-      case .resolve: try await workspace.resolve(target, keepsMine: arguments["mine"]?.boolValue ?? false)
+      case .resolve:
+        if let merged = MergedText(json: arguments) {
+          try await workspace.resolve(target, with: merged)
+        } else {
+          try await workspace.resolve(target, keepsMine: arguments["mine"]?.boolValue ?? false)
+        }
       case .restore:
         try await workspace.restore(
           arguments["name"]?.stringValue ?? "", path: arguments["path"]?.stringValue)
@@ -157,6 +162,21 @@ public struct ChangeResult: Sendable, Equatable {
     path = json["path"]?.stringValue ?? ""
     entries = json["entries"]?.arrayValue?.compactMap(\.int64Value) ?? []
     message = json["message"]?.stringValue ?? ""
+  }
+}
+
+extension MergedText {
+  /// The text as members of a request's arguments.
+  public var json: JSONObject {
+    var json: JSONObject = ["merged": .string(text), "name": .string(name)]
+    json["entries"] = entries.map { .array($0.map(JSONValue.integer)) }
+    return json
+  }
+
+  init?(json: JSONObject) {
+    guard let text = json["merged"]?.stringValue else { return nil }
+    self.init(
+      text, name: json["name"]?.stringValue ?? "", entries: json["entries"]?.arrayValue?.compactMap(\.int64Value))
   }
 }
 

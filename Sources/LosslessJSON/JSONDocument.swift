@@ -72,6 +72,9 @@ public struct JSONDocument: Sendable {
     }
   }
 
+  /// Where the names and the values of the top-level object's members stand in `bytes`, in order; empty for any other value.
+  public var memberRanges: [(name: Range<Int>, value: Range<Int>)] { spans.map { ($0.name, $0.value) } }
+
   /// The spelling of a top-level member's value as it stands in the text, or nil where there is no such member.
   public func source(of name: String) -> String? {
     span(of: name).map { String(decoding: bytes[$0.value], as: UTF8.self) }

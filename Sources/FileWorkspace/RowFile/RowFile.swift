@@ -31,6 +31,10 @@ public struct RowFile: Sendable {
     do {
       document = try JSONDocument(parsing: bytes)
     } catch {
+      if let place = ConflictMarkers.firstMarker(in: bytes) {
+        let message = "a conflict marker stands here; take one version of what is between the markers, and remove them"
+        throw RowFileProblem(JSONError(.unexpected, message, at: place, in: bytes))
+      }
       throw RowFileProblem(error)
     }
     guard let object = document.value.objectValue else {

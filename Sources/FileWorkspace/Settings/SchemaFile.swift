@@ -8,6 +8,8 @@ public struct SchemaFile: Sendable, Hashable {
   ///
   /// It lies beside the folder of the others, since a collection may have any name.
   public static let settingsPath = ".tidemark/schema.json"
+  /// The schema of a person's own settings, which lie outside of the workspace.
+  public static let userSettingsPath = ".tidemark/user-settings-schema.json"
   /// The settings of VS Code and its relatives that tell them which schema belongs to which file.
   public static let editorSettingsPath = ".vscode/settings.json"
 
@@ -18,7 +20,10 @@ public struct SchemaFile: Sendable, Hashable {
 
   /// Returns the schemas of a workspace: that of its settings, and one a collection.
   public static func all(_ settings: WorkspaceSettings) -> [SchemaFile] {
-    [SchemaFile(path: settingsPath, text: text(WorkspaceSettings.schema))]
+    [
+      SchemaFile(path: settingsPath, text: text(WorkspaceSettings.schema)),
+      SchemaFile(path: userSettingsPath, text: text(UserSettings.schema)),
+    ]
       + settings.collections.map { SchemaFile(path: path(of: $0), text: text($0.fileSchema)) }
   }
 

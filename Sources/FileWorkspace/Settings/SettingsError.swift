@@ -1,15 +1,15 @@
 import LosslessJSON
 
-/// Why tidemark.json cannot be used, with the place in it.
+/// Why tidemark.json, or another file of settings, cannot be used, with the place in it.
 ///
 /// The line itself is not shown: it may hold the server's key.
 public struct SettingsError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// Where in tidemark.json.
+  /// Where in the file.
   public var position: JSONPosition
   /// What was found and what was expected.
   public var message: String
 
-  /// Makes an error about a place in tidemark.json.
+  /// Makes an error about a place in the file.
   public init(_ message: String, at position: JSONPosition) {
     self.message = message
     self.position = position
@@ -26,7 +26,8 @@ public struct SettingsError: Error, Hashable, Sendable, CustomStringConvertible 
   }
 
   /// The place and the sentence: `tidemark.json:3:5: …`.
-  public var description: String {
-    "\(WorkspaceSettings.fileName):\(position.line):\(position.column): \(message)"
-  }
+  public var description: String { description(in: WorkspaceSettings.fileName) }
+
+  /// The place in a file of another name and the sentence.
+  public func description(in name: String) -> String { "\(name):\(position.line):\(position.column): \(message)" }
 }

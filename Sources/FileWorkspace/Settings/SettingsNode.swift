@@ -18,6 +18,11 @@ struct SettingsNode {
     self.value = value
   }
 
+  /// The top-level member of a name, to make an error about it.
+  static func name(_ name: String, in document: JSONDocument) -> SettingsNode {
+    SettingsNode(document, [.name(name)], .null)
+  }
+
   /// Makes an error about this value, or about its name where it has one.
   func error(_ message: String, _ part: JSONDocument.Part = .value) -> SettingsError {
     let start = JSONPosition(line: 1, column: 1, offset: 0)

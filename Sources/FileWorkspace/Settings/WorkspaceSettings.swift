@@ -74,6 +74,11 @@ public struct WorkspaceSettings: Sendable, Hashable {
       throw SettingsError(error)
     }
     let root = SettingsNode(document)
+    if root["mergeTool"] != nil {
+      throw SettingsNode.name("mergeTool", in: document).error(
+        "a merge tool cannot be named here: this file comes with every clone and must not choose what runs; name it in "
+          + "~/.config/\(UserSettings.path), or in TIDEMARK_MERGETOOL", .name)
+    }
     try root.requireObject(of: ["server", "collections", "pullEvery", "settle", "deleteAfter", "conflicts"])
     self.init(server: try Self.server(try root.member("server", "an object with url and key")), collections: [])
     if let node = root["conflicts"] { conflicts = try ConflictPolicy.general(node) }

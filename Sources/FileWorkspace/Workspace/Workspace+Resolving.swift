@@ -4,11 +4,7 @@ import OfflineEngine
 extension Workspace {
   /// Settles the conflicts of one row for one side, as the file operations do (DESIGN section 4).
   public func resolve(_ target: WorkspaceTarget, keepsMine: Bool) throws -> WorkspaceChange {
-    let entries = try client.read { try ConflictEntry.all($0, settings) }
-    let first = entries.first { target.means($0.mutation.id, [$0.path, $0.side]) }
-    guard let first, let collection = collection(table: first.mutation.write.table) else {
-      throw WorkspaceRequestError.noSuchConflict(target)
-    }
+    let (first, collection) = try conflict(target)
     let key = first.mutation.write.key
     var change = WorkspaceChange(path: first.path ?? "", message: "")
     if let path = first.path { change.report.add(try look(at: [path])) }
@@ -26,6 +22,14 @@ extension Workspace {
     }
     change.report.add(try writeRows())
     return change
+  }
+
+  func conflict(_ target: WorkspaceTarget) throws -> (ConflictEntry, Collection) {
+    let entries = try client.read { try ConflictEntry.all($0, settings) }
+    guard let first = entries.first(where: { target.means($0.mutation.id, [$0.path, $0.side]) }),
+      let collection = collection(table: first.mutation.write.table)
+    else { throw WorkspaceRequestError.noSuchConflict(target) }
+    return (first, collection)
   }
 
   private func keepMine(

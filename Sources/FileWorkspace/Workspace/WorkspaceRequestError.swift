@@ -16,6 +16,8 @@ public enum WorkspaceRequestError: Error, Sendable, Hashable, CustomStringConver
   case changedMeanwhile(path: String)
   /// The file could not be written.
   case notWritten(path: String, reason: String)
+  /// The conflict is not any more what the person has looked at.
+  case movedOn(path: String)
   /// It was done in part, and the rest waits.
   case notSettled(path: String)
   /// The words cannot be what is asked for.
@@ -33,6 +35,8 @@ public enum WorkspaceRequestError: Error, Sendable, Hashable, CustomStringConver
       "'\(path)' is open in an editor (\(marker)), which would save over the change; save and close it, then try again"
     case .changedMeanwhile(let path): "'\(path)' was saved by somebody at this moment; nothing was changed, try again"
     case .notWritten(let path, let reason): "'\(path)' was not written: \(reason)"
+    case .movedOn(let path):
+      "the conflict of '\(path)' has changed since you began; nothing was settled. 'tidemark conflicts' shows it as it is now"
     case .notSettled(let path):
       "'\(path)' was written, and is taken as soon as nothing is in the way; 'tidemark status' says what is"
     case .badInput(let reason): reason

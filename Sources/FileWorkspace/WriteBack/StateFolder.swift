@@ -8,6 +8,8 @@ public enum StateFolder {
   public static let replaced = ".tidemark/replaced"
   /// Texts kept for a person.
   public static let trash = ".tidemark/trash"
+  /// Conflicts that are being merged in an editor, a folder each.
+  public static let drafts = ".tidemark/drafts"
   /// The JSON Schemas of the rows' files, for editors.
   public static let schemas = ".tidemark/schema"
   /// The folder inside a collection that takes the place of the first two where `.tidemark` lies on another file system.

@@ -91,7 +91,10 @@ enum Sample {
     ("{\"title\": \"a\", \"title\": \"b\"}", "1:16: the name 'title' stands in this object twice (first in line 1)"),
     ("{\"title\": \"a\",\n}", "1:14: a comma before '}'; expected nothing behind the last one"),
     ("\u{FEFF}{\r\n\"title\": NaN}", "2:10: 'NaN' is not a JSON number; expected a finite number or null"),
-    ("<<<<<<< HEAD\n{}", "1:1: found '<'; expected a value"),
+    (
+      "<<<<<<< HEAD\n{}",
+      "1:1: a conflict marker stands here; take one version of what is between the markers, and remove them"
+    ),
     ("\0\0\0\0", "1:1: found the control character U+0000; expected a value"),
   ]
 
