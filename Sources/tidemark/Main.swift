@@ -11,7 +11,7 @@ struct Main {
     RejectedCommand.self, RetryCommand.self, DismissCommand.self, ConflictsCommand.self, ResolveCommand.self,
     TrashCommand.self, RestoreCommand.self, UndoCommand.self,
     ConfirmCommand.self, LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, WhyCommand.self, LogCommand.self,
-    DoctorCommand.self,
+    DoctorCommand.self, MergeDriverCommand.self,
     ServeCommand.self, DemoCommand.self, VersionCommand.self, HelpCommand.self,
   ]
 

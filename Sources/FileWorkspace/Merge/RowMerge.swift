@@ -11,8 +11,10 @@ import LosslessJSON
 public struct RowMerge: Sendable {
   /// The merged text, with markers where there is a conflict.
   public let bytes: [UInt8]
-  /// Whether anything is left for a person.
+  /// Whether nothing is left for a person.
   public let isClean: Bool
+  /// The members in conflict, in the order of the text; none where whole texts were merged.
+  public let disputed: [String]
 
   /// Merges two changes of `base`.
   ///
@@ -29,17 +31,18 @@ public struct RowMerge: Sendable {
     collection: CollectionSettings? = nil
   ) {
     if mine == theirs || theirs == base {
-      (bytes, isClean) = (mine, true)
+      (bytes, isClean, disputed) = (mine, true, [])
     } else if mine == base {
-      (bytes, isClean) = (theirs, true)
+      (bytes, isClean, disputed) = (theirs, true, [])
     } else if let merge = MemberMerge(base, mine, theirs, collection), let text = merge.text(markers) {
       (bytes, isClean) = (text, merge.conflicts.isEmpty)
+      disputed = merge.document.members.map(\.name).filter { merge.conflicts[$0] != nil }
     } else {
       let texts = [base, mine, theirs].compactMap { String(validating: $0, as: UTF8.self) }
       guard texts.count == 3 else { return nil }
       let merge = TextMerge(base: texts[0], mine: texts[1], theirs: texts[2])
       let marked = merge.marked(mine: markers.mine, base: markers.base, theirs: markers.theirs)
-      (bytes, isClean) = (Array((merge.merged ?? marked).utf8), !merge.overlaps)
+      (bytes, isClean, disputed) = (Array((merge.merged ?? marked).utf8), !merge.overlaps, [])
     }
   }
 }

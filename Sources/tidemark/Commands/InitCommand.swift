@@ -24,6 +24,9 @@ struct InitCommand: Command {
       .value("--sign-up", "EMAIL", "Make a new account with a password."),
       .value("--sign-in", "EMAIL", "Use an account that exists."),
       .value("--password-file", "FILE", "Read the password from the first line of FILE; '-' is standard input."),
+      .flag(
+        "--merge-driver", "In a git repository, have git merge rows column by column; see 'tidemark merge-driver'."),
+      .flag("--no-merge-driver", "Leave git alone, and do not ask."),
     ], positionalMax: 1)
 
   private let folder: String?
@@ -31,6 +34,8 @@ struct InitCommand: Command {
   private let template: WorkspaceTemplate
   private let account: Account
   private let passwordFile: String?
+  /// Whether git is to be told how to merge rows; `nil` asks where somebody can be asked.
+  private let wantsMergeDriver: Bool?
 
   private enum Account {
     case anonymous
@@ -54,6 +59,11 @@ struct InitCommand: Command {
     default: throw UsageError(message: "--anonymous, --sign-up and --sign-in exclude one another")
     }
     passwordFile = arguments.value("--password-file")
+    switch (arguments.has("--merge-driver"), arguments.has("--no-merge-driver")) {
+    case (true, true): throw UsageError(message: "--merge-driver and --no-merge-driver exclude one another")
+    case (false, false): wantsMergeDriver = nil
+    case (let wanted, _): wantsMergeDriver = wanted
+    }
   }
 
   func run(in context: CommandContext) async throws -> ExitStatus {
@@ -64,11 +74,12 @@ struct InitCommand: Command {
       environment: world.environment)
     let made = try await setup.run()
     for warning in made.warnings { context.terminal.note("warning: \(warning)") }
+    let hasMergeDriver = setUpGit(made.folder, context)
     if context.terminal.isJSON {
       context.terminal.print([
         "workspace": .string(made.folder.path), "server": .string(made.settings.server.url),
         "user": .string(made.user.id), "anonymous": .bool(made.user.isAnonymous),
-        "written": .array(made.written.map(JSONValue.string)),
+        "written": .array(made.written.map(JSONValue.string)), "mergeDriver": .bool(hasMergeDriver),
       ])
     } else {
       let who = made.user.isAnonymous ? "a new anonymous account" : made.user.email ?? made.user.id
@@ -77,6 +88,42 @@ struct InitCommand: Command {
       context.terminal.print("Next: 'tidemark watch' keeps it in step; 'tidemark sync' does it once.")
     }
     return .success
+  }
+
+  /// Has git merge rows column by column where the person agrees.
+  ///
+  /// The workspace is made by then: what git does not take is told, and no failure.
+  ///
+  /// - Returns: Whether git does.
+  private func setUpGit(_ folder: WorkspaceFolder, _ context: CommandContext) -> Bool {
+    let driver = MergeDriver(folder, environment: context.environment)
+    if wantsMergeDriver == false { return false }
+    if wantsMergeDriver == nil {
+      guard driver.isInRepository else { return false }
+      if driver.isInstalled { return true }
+      guard !context.terminal.isJSON, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
+        context.terminal.note(
+          "git can merge rows column by column here: 'tidemark merge-driver --install' sets it up")
+        return false
+      }
+      Terminal.prompt(
+        """
+        This folder is in a git repository. Git can merge rows column by column: that
+        adds a merge driver to the repository's configuration, and to .gitattributes
+        the collections' folders. Set it up? [y/N]\u{20}
+        """)
+      guard ["y", "yes"].contains((readLine() ?? "").lowercased()) else {
+        context.terminal.note("Not set up; 'tidemark merge-driver --install' does it later.")
+        return false
+      }
+    }
+    do throws(CommandFailure) {
+      context.terminal.note(MergeDriverCommand.sentence(try driver.install()))
+      return true
+    } catch {
+      context.terminal.note("warning: \(error.message)")
+      return false
+    }
   }
 
   private func signIn() throws -> WorkspaceSetup.SignIn {

@@ -99,7 +99,8 @@ struct ResolveCommand: Command {
       throw CommandFailure(message: "\(error.message); nothing was settled")
     }
     let path = Terminal.safe(session.mergedPath)
-    let again = "'tidemark resolve \(Terminal.safe(word)) --merged \(path)'"
+    let program = context.folder.map { "tidemark -C \(Terminal.safe($0))" } ?? "tidemark"
+    let again = "'\(program) resolve \(Terminal.safe(word)) --merged \(path)'"
     guard status == 0 else {
       let isUnchanged = session.isUnchanged
       if isUnchanged { session.remove() }

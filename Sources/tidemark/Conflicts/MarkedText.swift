@@ -28,7 +28,7 @@ struct MarkedText {
   private static let changeMax = 2_000
 
   /// A text as it is.
-  init(_ text: String) { append(Glyphs(text, .kept, showsLineEnds: false).glyphs[...]) }
+  init(_ text: String) { append(shortened(text, .kept, head: Self.changeMax, tail: Self.neighbourhood)) }
 
   /// What became of a text.
   ///
@@ -38,15 +38,9 @@ struct MarkedText {
     for (index, piece) in diff.pieces.enumerated() {
       switch piece {
       case .kept(let text):
-        let stretch = Glyphs(text, .kept, showsLineEnds: false).glyphs
-        guard hasChanges else {
-          append(shortened(stretch, head: Self.changeMax, tail: 0))
-          continue
-        }
-        append(
-          shortened(
-            stretch, head: index == 0 ? 0 : Self.neighbourhood,
-            tail: index == diff.pieces.count - 1 ? 0 : Self.neighbourhood))
+        let head = hasChanges ? index == 0 ? 0 : Self.neighbourhood : Self.changeMax
+        let tail = hasChanges && index < diff.pieces.count - 1 ? Self.neighbourhood : 0
+        append(shortened(text, .kept, head: head, tail: tail))
       case .removed(let text): append(text, .removed, isColored ? nil : ("[-", "-]"))
       case .added(let text): append(text, .added, isColored ? nil : ("{+", "+}"))
       }
@@ -55,20 +49,26 @@ struct MarkedText {
 
   private mutating func append(_ text: String, _ mark: Mark, _ brackets: (String, String)?) {
     if let brackets { glyphs.append(Glyph(text: brackets.0, width: 2, mark: mark)) }
-    append(shortened(Glyphs(text, mark, showsLineEnds: true).glyphs, head: Self.changeMax, tail: Self.neighbourhood))
+    append(shortened(text, mark, head: Self.changeMax, tail: Self.neighbourhood))
     if let brackets { glyphs.append(Glyph(text: brackets.1, width: 2, mark: mark)) }
   }
 
   private mutating func append(_ more: ArraySlice<Glyph>) { glyphs += more }
 
-  private func shortened(_ stretch: [Glyph], head: Int, tail: Int) -> ArraySlice<Glyph> {
-    guard stretch.count > head + tail + Self.neighbourhood / 2 else { return stretch[...] }
-    var front = stretch[..<head]
-    var back = stretch[(stretch.count - tail)...]
+  /// The parts of a stretch, of a long one only those at its ends.
+  private func shortened(_ text: String, _ mark: Mark, head: Int, tail: Int) -> ArraySlice<Glyph> {
+    let aside = [Glyph(text: "…", width: 1, mark: .aside)]
+    let glyphs = { (part: Substring) in Glyphs(part, mark, showsLineEnds: mark != .kept).glyphs }
+    // A long text is not looked at between its ends.
+    let most = head + tail + Self.neighbourhood / 2
+    let isLong = text.index(text.startIndex, offsetBy: most + 1, limitedBy: text.endIndex) != nil
+    guard isLong else { return glyphs(text[...])[...] }
+    var front = glyphs(text.prefix(head))[...]
+    var back = glyphs(text.suffix(tail))[...]
     // At a word's end, unless a word is longer than all that is shown.
     if let space = front.lastIndex(where: \.isSpace), space > head / 2 { front = front[...space] }
-    if let space = back.firstIndex(where: \.isSpace), space < stretch.count - tail / 2 { back = back[space...] }
-    return front + [Glyph(text: "…", width: 1, mark: .aside)] + back
+    if let space = back.firstIndex(where: \.isSpace), space < back.count / 2 { back = back[space...] }
+    return front + aside + back
   }
 
   /// The text in lines of at most `width` cells; a word that is longer than a line is torn.
@@ -135,7 +135,7 @@ struct MarkedText {
   private struct Glyphs {
     var glyphs: [Glyph] = []
 
-    init(_ text: String, _ mark: Mark, showsLineEnds: Bool) {
+    init(_ text: Substring, _ mark: Mark, showsLineEnds: Bool) {
       for character in text {
         if character == "\n" || character == "\r\n" {
           if character == "\r\n" { glyphs.append(Glyph(text: "\\r", width: 2, mark: mark)) }
