@@ -7,77 +7,122 @@ struct CachedList: Sendable {
   let id: Int64
   /// The query.
   let query: ListQuery
+  /// The number of what it shows of rows: lists of one shape share them.
+  let shape: Int64
   /// When the server sent it, by the device's clock.
   let fetchedAt: WallTime
   /// Whether the server may show something else, as far as this device knows.
   let isStale: Bool
+  /// How many rows it has.
+  let count: Int
+  /// How many rows the server gave, where it stopped before all that were asked for.
+  let cutAt: Int?
+
+  /// The most rows that the server gives for the query.
+  var limit: Int? { query.limit(cutAt: cutAt) }
 }
 
 /// One kept row of a list.
-typealias CachedListRow = (place: Double, key: String?, row: JSONObject)
-
-/// The rows of a query as this device shows them.
-struct ShownList: Sendable, Equatable {
-  /// The rows, with the queued writes laid over them.
-  var rows: [JSONObject]
-  /// When the server sent them, by the device's clock; `nil` when it never did.
-  var fetchedAt: WallTime?
-  /// Whether they should be fetched again.
-  var isStale: Bool
-  /// Whether a queued write changed what is shown.
-  var hasPendingMutations: Bool
+struct ListRow: Sendable {
+  /// Where it stands among the list's rows.
+  var place: Int64
+  /// Its number in the cache; lists that show it alike share it.
+  var id: Int64 = 0
+  /// Its key, where the list shows that.
+  var key: String?
+  /// What the list shows of it.
+  var row: JSONObject
 }
-
-// MARK: Reading
 
 extension EngineTransaction {
   /// The kept answer to a query; `nil` when there is none.
   func cachedList(_ query: ListQuery) throws -> CachedList? {
     let row = try database.first(
-      "SELECT id, fetched_at, is_stale FROM cached_query "
-        + "WHERE user_id = ? AND schema_name = ? AND table_name = ? AND query = ?",
-      [.text(user), .text(query.schema), .text(query.table), .text(query.text)])
+      """
+      SELECT id, shape_id, fetched_at, is_stale, row_count, cut_at FROM cached_list
+      WHERE user_id = ? AND schema_name = ? AND table_name = ? AND query = ?
+      """, [.text(user), .text(query.schema), .text(query.table), .text(query.text)])
     return row.map { Self.list($0, query) }
   }
 
   /// Every kept list of a table, the last fetched first.
   func cachedLists(_ table: String, schema: String) throws -> [CachedList] {
     try database.rows(
-      "SELECT id, query, fetched_at, is_stale FROM cached_query "
-        + "WHERE user_id = ? AND schema_name = ? AND table_name = ? ORDER BY fetched_at DESC, id DESC",
-      [.text(user), .text(schema), .text(table)]
+      """
+      SELECT id, query, shape_id, fetched_at, is_stale, row_count, cut_at FROM cached_list
+      WHERE user_id = ? AND schema_name = ? AND table_name = ? ORDER BY fetched_at DESC, id DESC
+      """, [.text(user), .text(schema), .text(table)]
     ).compactMap { row in
-      ListQuery(schema: schema, table: table, text: row.text("query") ?? "").map { Self.list(row, $0) }
+      queries.query(schema: schema, table: table, text: row.text("query") ?? "").map { Self.list(row, $0) }
     }
-  }
-
-  /// The kept rows of a list, in order.
-  func rows(of list: CachedList) throws -> [CachedListRow] {
-    var rows: [CachedListRow] = []
-    try database.forEach(
-      "SELECT position, key, body FROM cached_query_row WHERE query_id = ? ORDER BY position", [.integer(list.id)]
-    ) { rows.append(try Self.listRow($0)) }
-    return rows
-  }
-
-  /// The kept row of a list under a key.
-  func row(of list: CachedList, key: String) throws -> CachedListRow? {
-    try database.first(
-      "SELECT position, key, body FROM cached_query_row WHERE key = ? AND query_id = ?",
-      [.text(key), .integer(list.id)]
-    ).map(Self.listRow)
   }
 
   private static func list(_ row: SQLiteRow, _ query: ListQuery) -> CachedList {
     CachedList(
-      id: row.integer("id") ?? 0, query: query, fetchedAt: WallTime(nanoseconds: row.integer("fetched_at") ?? 0),
-      isStale: row.integer("is_stale") == 1)
+      id: row.integer("id") ?? 0, query: query, shape: row.integer("shape_id") ?? 0,
+      fetchedAt: WallTime(nanoseconds: row.integer("fetched_at") ?? 0), isStale: row.integer("is_stale") == 1,
+      count: Int(row.integer("row_count") ?? 0), cutAt: row.integer("cut_at").map { Int($0) })
   }
 
-  private static func listRow(_ row: SQLiteRow) throws -> CachedListRow {
-    var place = 0.0
-    if case .real(let number) = row["position"] { place = number }
-    return (place, row.text("key"), try object(row.text("body") ?? "{}"))
+  // MARK: Rows
+
+  /// The kept rows of a list, in order.
+  func rows(of list: CachedList) throws -> [ListRow] {
+    var rows: [ListRow] = []
+    rows.reserveCapacity(list.count)
+    try database.forEach(
+      """
+      SELECT place, row_id, key, body FROM list_member JOIN list_row ON id = row_id
+      WHERE list_id = ? ORDER BY place
+      """, [.integer(list.id)]
+    ) { rows.append(try Self.listRow($0)) }
+    return rows
+  }
+
+  /// The first rows of a list at or behind a place, at most so many.
+  func rows(of list: CachedList, from place: Int64, limit: Int) throws -> [ListRow] {
+    try database.rows(
+      """
+      SELECT place, row_id, key, body FROM list_member JOIN list_row ON id = row_id
+      WHERE list_id = ? AND place >= ? ORDER BY place LIMIT ?
+      """, [.integer(list.id), .integer(place), .integer(Int64(limit))]
+    ).map(Self.listRow)
+  }
+
+  /// The last rows of a list before a place, at most so many, the last one first.
+  func rows(of list: CachedList, before place: Int64, limit: Int) throws -> [ListRow] {
+    try database.rows(
+      """
+      SELECT place, row_id, key, body FROM list_member JOIN list_row ON id = row_id
+      WHERE list_id = ? AND place < ? ORDER BY place DESC LIMIT ?
+      """, [.integer(list.id), .integer(place), .integer(Int64(limit))]
+    ).map(Self.listRow)
+  }
+
+  /// The rows that the kept lists of a table show under a key, by the lists' numbers.
+  func holders(of key: String, in table: String, schema: String) throws -> [Int64: [ListRow]] {
+    var holders: [Int64: [ListRow]] = [:]
+    var read: [Int64: JSONObject] = [:]
+    try database.forEach(
+      """
+      SELECT list_id, place, row_id, key, body FROM list_shape
+      JOIN list_row ON shape_id = list_shape.id AND key = ?4 JOIN list_member ON row_id = list_row.id
+      WHERE user_id = ?1 AND schema_name = ?2 AND table_name = ?3 ORDER BY list_id, place
+      """, [.text(user), .text(schema), .text(table), .text(key)]
+    ) { found in
+      let id = found.integer("row_id") ?? 0
+      let row = try read[id] ?? Self.object(found.text("body") ?? "{}")
+      read[id] = row
+      holders[found.integer("list_id") ?? 0, default: []].append(
+        ListRow(place: found.integer("place") ?? 0, id: id, key: key, row: row))
+    }
+    return holders
+  }
+
+  private static func listRow(_ row: SQLiteRow) throws -> ListRow {
+    ListRow(
+      place: row.integer("place") ?? 0, id: row.integer("row_id") ?? 0, key: row.text("key"),
+      row: try object(row.text("body") ?? "{}"))
   }
 
   /// How often what is shown of a table may have changed.
@@ -93,8 +138,8 @@ extension EngineTransaction {
     guard !others.isEmpty else { return .none }
     return KnownRows(
       row: { key in
-        for list in others { if let found = try self.row(of: list, key: key) { return found.row } }
-        return nil
+        let holders = try self.holders(of: key, in: query.table, schema: query.schema)
+        return others.lazy.compactMap { holders[$0.id]?.first?.row }.first
       },
       all: {
         var seen: Set<String> = []
@@ -103,111 +148,5 @@ extension EngineTransaction {
           return (key, row.row)
         }
       })
-  }
-}
-
-// MARK: Keeping and dropping
-
-extension EngineTransaction {
-  /// Keeps the answer to a query in place of the last one.
-  func keep(
-    _ rows: [JSONObject], for query: ListQuery, _ table: TableDescription, fetchedAt: WallTime, isStale: Bool
-  ) throws {
-    let texts = rows.map { JSONValue.object($0).serialized() }
-    let list = try cachedList(query)
-    if let list {
-      try database.execute(
-        "UPDATE cached_query SET fetched_at = ?2, is_stale = ?3 WHERE id = ?1",
-        [.integer(list.id), .integer(fetchedAt.nanoseconds), .integer(isStale ? 1 : 0)])
-      guard try bodies(list.id) != texts else {
-        if isStale { try noteTableChange(query.table) }
-        return
-      }
-      try database.execute("DELETE FROM cached_query_row WHERE query_id = ?", [.integer(list.id)])
-    } else {
-      try database.execute(
-        "INSERT INTO cached_query (user_id, schema_name, table_name, query, fetched_at, is_stale) "
-          + "VALUES (?, ?, ?, ?, ?, ?)",
-        [
-          .text(user), .text(query.schema), .text(query.table), .text(query.text), .integer(fetchedAt.nanoseconds),
-          .integer(isStale ? 1 : 0),
-        ])
-    }
-    let id = list?.id ?? database.lastInsertRowID
-    let isKeyed = query.showsKey(of: table)
-    for (index, row) in rows.enumerated() {
-      let key = isKeyed ? table.key(of: row)?.identity : nil
-      try insertRow(id, place: Double(index), key: key, text: texts[index])
-    }
-    try noteTableChange(query.table)
-  }
-
-  private func bodies(_ id: Int64) throws -> [String] {
-    var texts: [String] = []
-    try database.forEach("SELECT body FROM cached_query_row WHERE query_id = ? ORDER BY position", [.integer(id)]) {
-      texts.append($0.text("body") ?? "")
-    }
-    return texts
-  }
-
-  func insertRow(_ id: Int64, place: Double, key: String?, text: String) throws {
-    try database.execute(
-      "INSERT INTO cached_query_row (query_id, position, key, body) VALUES (?, ?, ?, ?)",
-      [.integer(id), .real(place), .optional(key), .text(text)])
-  }
-
-  /// Drops every kept list of the user.
-  func dropLists() throws {
-    let tables = try database.rows("SELECT DISTINCT table_name FROM cached_query WHERE user_id = ?", [.text(user)])
-    try database.execute("DELETE FROM cached_query WHERE user_id = ?", [.text(user)])
-    for row in tables { try noteTableChange(row.text("table_name") ?? "") }
-  }
-
-  /// Has a list fetched again.
-  func markStale(_ list: CachedList) throws {
-    try database.execute("UPDATE cached_query SET is_stale = 1 WHERE id = ?", [.integer(list.id)])
-  }
-
-  /// Notes that what is shown of a table may have changed.
-  func noteTableChange(_ table: String) throws {
-    try database.execute(
-      "INSERT INTO table_change VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET number = number + 1",
-      [.text(user), .text(table)])
-  }
-}
-
-// MARK: Showing
-
-extension EngineTransaction {
-  /// The kept answer to a query with the queued writes laid over it; `nil` when there is none.
-  func shownList(_ query: ListQuery, _ table: TableDescription) throws -> ShownList? {
-    guard let list = try cachedList(query) else { return nil }
-    return try overlaid(
-      try rows(of: list), query, table, fetchedAt: list.fetchedAt, isStale: list.isStale)
-  }
-
-  /// Rows of a query with the queued writes laid over them.
-  func overlaid(
-    _ rows: [CachedListRow], _ query: ListQuery, _ table: TableDescription, fetchedAt: WallTime?, isStale: Bool
-  ) throws -> ShownList {
-    let pending = query.schema == schema ? try pendingMutations(of: query.table) : []
-    guard !pending.isEmpty else {
-      return ShownList(
-        rows: rows.map(\.row), fetchedAt: fetchedAt, isStale: isStale, hasPendingMutations: false)
-    }
-    var editor = ListEditor(query, table, rows: rows)
-    let known = knownRows(besides: query, in: try cachedLists(query.table, schema: query.schema))
-    for mutation in pending { try editor.lay(mutation.write, known: known) }
-    let result = editor.result()
-    return ShownList(
-      rows: result.rows.map(\.row), fetchedAt: fetchedAt, isStale: isStale, hasPendingMutations: result.isChanged)
-  }
-
-  /// The user's queued writes to a table, in the order they will be sent.
-  func pendingMutations(of table: String) throws -> [PendingMutation] {
-    try database.rows(
-      "SELECT * FROM mutation WHERE user_id = ? AND table_name = ? AND list = 'queued' ORDER BY id",
-      [.text(user), .text(table)]
-    ).map(pendingMutation)
   }
 }

@@ -19,6 +19,8 @@ struct ListQuery: Sendable, Hashable {
   let offset: Int
   /// Selection, conditions, order, limit and offset as one text: equal for equal queries, and readable again.
   let text: String
+  /// The selection as one text: lists of a table with the same one show the same of a row.
+  let shape: String
 
   /// The query of a request; `nil` for one whose answer is no plain list.
   init?(_ request: TableRequest) {
@@ -66,13 +68,14 @@ struct ListQuery: Sendable, Hashable {
     limit = json["limit"]?.numberValue?.int64.map(Int.init)
     offset = json["offset"]?.numberValue?.int64.map(Int.init) ?? 0
     text = JSONValue.object(json).serialized()
+    shape = json["select"]?.stringValue ?? json["columns"]?.serialized() ?? "*"
   }
 
   /// Whether a row's key can be read off the list.
   func showsKey(of table: TableDescription) -> Bool { table.keyColumns.allSatisfy(selection.shows) }
 
-  /// Whether the list can hold more rows than it may show.
-  func isFull(_ count: Int) -> Bool { limit.map { count >= $0 } ?? false }
+  /// The most rows that the server gives, which may stop before it has given all that were asked for.
+  func limit(cutAt: Int?) -> Int? { cutAt.map { min($0, limit ?? .max) } ?? limit }
 
   /// Whether a condition is about one of the columns.
   func hasCondition(onAnyOf columns: [String]) -> Bool {

@@ -7,8 +7,10 @@ extension EngineTransaction {
   func cachedBase(_ table: TableDescription, _ key: RowKey, columns: [String]) throws -> WriteBase? {
     guard let versionColumn = table.versionColumn else { return nil }
     let (schema, name) = place(of: table)
+    let holders = try holders(of: key.identity, in: name, schema: schema)
+    guard !holders.isEmpty else { return nil }
     for list in try cachedLists(name, schema: schema) where list.query.selection.shows(versionColumn) {
-      guard let row = try row(of: list, key: key.identity)?.row, let version = table.version(of: row) else { continue }
+      guard let row = holders[list.id]?.first?.row, let version = table.version(of: row) else { continue }
       return WriteBase(values: row.picking(columns.filter(list.query.selection.shows)), version: version)
     }
     return nil
@@ -20,10 +22,10 @@ extension EngineTransaction {
   func applyAccepted(_ write: Write, _ table: TableDescription, rows: [JSONObject]?) throws {
     let (schema, name) = place(of: table)
     news.add(.write(write, returned: rows), schema: schema, table: name)
-    let lists = try cachedLists(name, schema: schema)
-    try patch(lists, name) { list in
-      if let quick = try quickPatch(list, write, table, returned: rows) { return quick }
-      return try edited(list, table, among: lists) { try $0.lay(write, returned: rows, known: $1) }
+    let patched = try patchedLists(table, keys: write.touchedKeys(rows, table))
+    try patch(patched) { list in
+      if let quick = quickPatch(list, write, table, returned: rows, patched) { return quick }
+      return try edited(list, table, among: patched) { try $0.lay(write, returned: rows, known: $1) }
     }
   }
 
@@ -38,14 +40,14 @@ extension EngineTransaction {
     var shown = values
     if keepsVersion, let versionColumn = table.versionColumn { shown?[versionColumn] = nil }
     news.add(.row(key: key.identity, shown), schema: schema, table: name)
-    try show(shown, key, table, in: try cachedLists(name, schema: schema), name)
+    try show(shown, key.identity, table, in: try patchedLists(table, keys: [key.identity]))
   }
 
   /// Has the cached lists of a table fetched again by their readers.
   func markListsStale(_ table: String, schema: String) throws {
     news.add(.unknown, schema: schema, table: table)
     try database.execute(
-      "UPDATE cached_query SET is_stale = 1 WHERE user_id = ? AND schema_name = ? AND table_name = ?",
+      "UPDATE cached_list SET is_stale = 1 WHERE user_id = ? AND schema_name = ? AND table_name = ?",
       [.text(user), .text(schema), .text(table)])
     if database.changes > 0 { try noteTableChange(table) }
   }
@@ -63,22 +65,24 @@ extension EngineTransaction {
       try markListsStale(name, schema: schema)
       return
     }
-    let lists = try cachedLists(name, schema: schema)
+    let patched = try patchedLists(table, keys: [key.identity])
     var isOlder = false
     var isJudged = true
     if let versionColumn = table.versionColumn, let reported = record[versionColumn] {
-      for list in lists where list.query.selection.shows(versionColumn) {
-        guard let seen = try row(of: list, key: key.identity)?.row[versionColumn], seen != reported else { continue }
-        switch ValueOrder.compare(reported, seen) {
-        case .some(let sign): if sign < 0 { isOlder = true }
-        case nil: isJudged = false
+      for list in patched.lists where list.query.selection.shows(versionColumn) {
+        for row in patched.rows(of: list) ?? [] {
+          guard let seen = row.row[versionColumn], seen != reported else { continue }
+          switch ValueOrder.compare(reported, seen) {
+          case .some(let sign): if sign < 0 { isOlder = true }
+          case nil: isJudged = false
+          }
         }
       }
     }
     if isOlder || !isJudged { try markListsStale(name, schema: schema) }
     guard !isOlder else { return }
     news.add(.row(key: key.identity, record), schema: schema, table: name)
-    try show(record, key, table, in: lists, name)
+    try show(record, key.identity, table, in: patched)
   }
 
   /// Takes a row that was reported to be gone out of every cached list.
@@ -102,15 +106,17 @@ extension EngineTransaction {
   ///   - place: When it was asked for, among the accepted writes.
   ///   - accepted: The accepted writes.
   ///   - isKept: Whether the answer is put into the cache.
+  ///   - bounds: How much is kept; `nil` for no bounds.
+  ///   - cutAt: How many rows the server gave, where it stopped before all that were asked for.
   func show(
     answer rows: [JSONObject], to query: ListQuery, _ table: TableDescription, askedAt place: Int,
-    _ accepted: AcceptedWrites, isKept: Bool
+    _ accepted: AcceptedWrites, isKept: Bool, bounds: CacheBounds?, cutAt: Int? = nil
   ) throws -> ShownList {
     var rows = listRows(rows, query, table)
     var isStale = false
     let later = accepted.since(place, user: user, schema: query.schema, table: query.table)
     if !later.isEmpty {
-      var editor = ListEditor(query, table, rows: rows)
+      var editor = ListEditor(query, table, rows: rows, limit: query.limit(cutAt: cutAt))
       let known = knownRows(besides: query, in: try cachedLists(query.table, schema: query.schema))
       for news in later {
         switch news.kind {
@@ -124,13 +130,18 @@ extension EngineTransaction {
       rows = listRows(result.rows.map(\.row), query, table)
     }
     let now = now
-    if isKept { try keep(rows.map(\.row), for: query, table, fetchedAt: now, isStale: isStale) }
-    return try overlaid(rows, query, table, fetchedAt: now, isStale: isStale)
+    if isKept {
+      try keep(rows.map(\.row), for: query, table, fetchedAt: now, isStale: isStale, cutAt: cutAt)
+      if let bounds { try bound(bounds, sparing: query) }
+    }
+    return try overlaid(rows, query, table, ShownList(rows: [], fetchedAt: now, isStale: isStale, cutAt: cutAt))
   }
 
-  private func listRows(_ rows: [JSONObject], _ query: ListQuery, _ table: TableDescription) -> [CachedListRow] {
+  private func listRows(_ rows: [JSONObject], _ query: ListQuery, _ table: TableDescription) -> [ListRow] {
     let isKeyed = query.showsKey(of: table)
-    return rows.enumerated().map { (Double($0), isKeyed ? table.key(of: $1)?.identity : nil, $1) }
+    return rows.enumerated().map {
+      ListRow(place: Int64($0), key: isKeyed ? table.key(of: $1)?.identity : nil, row: $1)
+    }
   }
 
   /// The schema and the bare name of a table, which is described as `schema.table` outside of the default schema.

@@ -109,6 +109,7 @@ public final class OfflineClient: Sendable {
     scheduler.stop()
     auth.stop()
     for task in tasks { task.cancel() }
+    if store.uses.isNoted { try? store.transaction(user: "") { try $0.writeUses() } }
     store.changes.finish()
   }
 

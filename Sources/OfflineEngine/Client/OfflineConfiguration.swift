@@ -21,6 +21,8 @@ public struct OfflineConfiguration: Sendable {
   public var autoSync = true
   /// How much the rejected and the conflicted list hold.
   public var listBounds: ListBounds? = .standard
+  /// How much of the answers to reads is kept; `nil` keeps them all.
+  public var cacheBounds: CacheBounds? = .standard
   /// Where the session lives between runs; `nil` makes a client without Auth, whose requests carry the project's key.
   public var sessionStorage: (any SessionStorage)?
   /// What says when the network comes and goes; `nil` leaves it unknown, which counts as online.

@@ -1,6 +1,22 @@
 import LosslessJSON
 
 extension Write {
+  /// The keys of the rows that the write touches; `nil` where only the rows themselves tell.
+  ///
+  /// A row without one was given its key by the server, which did not give it back: it is new to every list.
+  func touchedKeys(_ returned: [JSONObject]?, _ table: TableDescription) -> [String?]? {
+    switch operation {
+    case .update, .delete:
+      return isPinned && returned?.count ?? 1 <= 1 ? [key.identity] : nil
+    case .insert, .upsert:
+      let conflictColumns = operation == .upsert ? request?.conflictColumns ?? [] : []
+      guard conflictColumns.isEmpty || Set(conflictColumns) == Set(table.keyColumns) else { return nil }
+      return answeredRows(returned, table).map { sent, answer in
+        table.key(of: answer.map(sent.merging) ?? sent)?.identity
+      }
+    }
+  }
+
   /// The rows of an insert or upsert as the server takes them, each with what the server gave back of it.
   ///
   /// A column that only other rows of a list name is null, unless it takes its default.

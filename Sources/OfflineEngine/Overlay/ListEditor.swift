@@ -7,14 +7,12 @@ import SupabaseAPI
 /// cannot tell, the row is left as it was and `isUncertain` says that the list must be fetched again.
 struct ListEditor {
   /// One row on the way through the writes.
-  private struct Entry {
+  struct Entry {
     var key: String?
     /// All that is known of the row, with the columns that the list does not show.
     var values: JSONObject
     /// The row as the list held it; `nil` for one that was not in it.
-    let original: JSONObject?
-    /// Where it stands among the list's own rows; `nil` for one that was not in it or has moved.
-    var place: Double?
+    let original: ListRow?
     /// The columns that writes have set.
     var touched: [String] = []
     var isGone = false
@@ -23,15 +21,18 @@ struct ListEditor {
   }
 
   /// One row of the list afterwards.
-  struct Shown: Equatable {
+  struct Shown {
     /// Its key, where it has one.
     var key: String?
     /// What the list shows of it.
     var row: JSONObject
-    /// Where it stood among the list's own rows; `nil` for one that was not in it or has moved.
-    var place: Double?
-    /// Whether it is not as the list held it.
-    var isChanged: Bool
+    /// The row as the list held it; `nil` for one that was not in it.
+    var original: ListRow?
+    /// Whether it stands elsewhere than before.
+    var hasMoved = false
+
+    /// Whether the list shows something else of it.
+    var isChanged: Bool { row != original?.row }
   }
 
   /// The list afterwards.
@@ -43,25 +44,37 @@ struct ListEditor {
     var isUncertain: Bool
   }
 
-  private let query: ListQuery
+  let query: ListQuery
   private let table: TableDescription
-  private let isKeyed: Bool
-  private let wasFull: Bool
-  private let isWhole: Bool
-  private var entries: [Entry]
+  let isKeyed: Bool
+  /// The most rows that the server gives.
+  let limit: Int?
+  /// How many rows of the list are not looked at.
+  var hiddenCount: Int
+  let wasFull: Bool
+  let isWhole: Bool
+  private(set) var entries: [Entry]
   private var places: [String: Int] = [:]
-  private var isUncertain = false
+  var isUncertain = false
   /// The updates and deletes so far, which rows of other lists do not show.
   private var passed = PassedWrites()
 
   /// The rows of a list, in its order.
-  init(_ query: ListQuery, _ table: TableDescription, rows: [(place: Double, key: String?, row: JSONObject)]) {
+  ///
+  /// - Parameters:
+  ///   - limit: The most rows that the server gives for the query.
+  ///   - hiddenCount: How many more rows the list has. Of a list of which only a part is looked at, that part holds its
+  ///     first row, its last ones, those that the writes name and, before the `result`, the neighbours of those that come
+  ///     or move.
+  init(_ query: ListQuery, _ table: TableDescription, rows: [ListRow], limit: Int?, hiddenCount: Int = 0) {
     self.query = query
     self.table = table
+    self.limit = limit
+    self.hiddenCount = hiddenCount
     isKeyed = query.showsKey(of: table)
-    wasFull = query.isFull(rows.count)
+    wasFull = limit.map { rows.count + hiddenCount >= $0 } ?? false
     isWhole = !wasFull && query.offset == 0
-    entries = rows.map { Entry(key: $0.key, values: $0.row, original: $0.row, place: $0.place) }
+    entries = rows.map { Entry(key: $0.key, values: $0.row, original: $0) }
     places.reserveCapacity(rows.count)
     for (index, entry) in entries.enumerated() { if let key = entry.key { places[key] = index } }
   }
@@ -253,7 +266,7 @@ struct ListEditor {
   /// Whether a row has all columns that the list shows.
   private func covers(_ row: JSONObject, isWholeRow: Bool) -> Bool {
     guard query.selection.isAll else { return query.selection.columns.allSatisfy { row[$0] != nil } }
-    guard let sample = entries.first(where: { $0.original != nil })?.original else { return isWholeRow }
+    guard let sample = entries.first(where: { $0.original != nil })?.original?.row else { return isWholeRow }
     return sample.names.allSatisfy { row[$0] != nil || query.selection.computed.contains($0) }
   }
 
@@ -317,11 +330,11 @@ struct ListEditor {
       return
     }
     if let key { places[key] = entries.count }
-    entries.append(Entry(key: key, values: values, original: nil, place: nil, isPartial: isPartial))
+    entries.append(Entry(key: key, values: values, original: nil, isPartial: isPartial))
   }
 
   /// Whether the list shows a row; `nil` when only the server knows.
-  private func isShown(_ entry: Entry) -> Bool? {
+  func isShown(_ entry: Entry) -> Bool? {
     var result: Bool? = true
     for condition in query.conditions {
       // The server has judged what nothing has touched since.
@@ -333,112 +346,5 @@ struct ListEditor {
       }
     }
     return result
-  }
-
-  // MARK: The list afterwards
-
-  /// The list after the writes.
-  func result() -> Result {
-    var result = Result(rows: [], isChanged: false, isUncertain: isUncertain)
-    let order = ListOrder(query.order)
-    var moving: [(entry: Entry, isNew: Bool)] = []
-    var kept: [Entry] = []
-    for entry in entries {
-      guard let original = entry.original else {
-        if entry.isGone { continue }
-        switch isShown(entry) {
-        case true?: moving.append((entry, true))
-        case nil: result.isUncertain = true
-        case false?: break
-        }
-        continue
-      }
-      if entry.touched.isEmpty, !entry.isGone {
-        kept.append(entry)
-        continue
-      }
-      let isShown = entry.isGone ? false : isShown(entry)
-      if isShown == nil { result.isUncertain = true }
-      if isShown == false {
-        result.isChanged = true
-        if wasFull { result.isUncertain = true }  // The row behind the last one moves up.
-      } else if order.isKept(original, entry.values) {
-        kept.append(entry)
-      } else {
-        moving.append((entry, false))
-      }
-    }
-    var unplaced: [Entry] = []
-    for (entry, isNew) in moving where !place(entry, isNew: isNew, order, among: &kept, &result) {
-      unplaced.append(entry)
-    }
-    if let limit = query.limit, kept.count > limit { kept.removeLast(kept.count - limit) }
-    result.rows = kept.map(shown)
-    putBack(unplaced, into: &result)
-    for row in result.rows where row.isChanged { result.isChanged = true }
-    if entries.contains(where: { $0.original != nil && $0.isGone }) { result.isChanged = true }
-    return result
-  }
-
-  /// Puts a row where the order says.
-  ///
-  /// - Returns: Whether the order says where.
-  private func place(
-    _ entry: Entry, isNew: Bool, _ order: ListOrder, among rows: inout [Entry], _ result: inout Result
-  ) -> Bool {
-    guard !order.isEmpty else { return false }
-    var low = 0
-    var high = rows.count
-    var isTie = false
-    while low < high {
-      let middle = (low + high) / 2
-      guard let sign = order.compare(entry.values, rows[middle].values) else { return false }
-      if sign == 0 { isTie = true }
-      if sign < 0 { high = middle } else { low = middle + 1 }
-    }
-    if low == rows.count, wasFull {
-      // Rows that the list does not hold may come before it.
-      if !isNew || isTie { result.isUncertain = true }
-      if isNew { return true }
-    }
-    if low == 0, query.offset > 0 {
-      result.isUncertain = true
-      if isNew { return true }
-    }
-    if isNew, entry.isPartial { result.isUncertain = true }
-    var placed = entry
-    placed.place = nil
-    rows.insert(placed, at: low)
-    return true
-  }
-
-  /// Shows rows whose place only the server knows: those of the list where they were, new ones at the end.
-  private func putBack(_ unplaced: [Entry], into result: inout Result) {
-    for entry in unplaced {
-      guard let place = entry.place else {
-        if !query.order.isEmpty || !isWhole || entry.isPartial { result.isUncertain = true }
-        result.rows.append(shown(entry))
-        continue
-      }
-      result.isUncertain = true
-      let index = result.rows.firstIndex { $0.place.map { $0 > place } ?? false } ?? result.rows.count
-      result.rows.insert(shown(entry), at: index)
-    }
-  }
-
-  private func shown(_ entry: Entry) -> Shown {
-    guard let original = entry.original else {
-      return Shown(key: entry.key, row: query.selection.picking(entry.values), place: entry.place, isChanged: true)
-    }
-    if entry.touched.isEmpty { return Shown(key: entry.key, row: original, place: entry.place, isChanged: false) }
-    let row = merged(original, entry.values)
-    return Shown(key: entry.key, row: row, place: entry.place, isChanged: entry.place == nil || row != original)
-  }
-
-  /// The list's own row with the plain columns that writes have set.
-  private func merged(_ original: JSONObject, _ values: JSONObject) -> JSONObject {
-    var row = original
-    for (name, value) in values.members where query.selection.shows(name) { row[name] = value }
-    return row
   }
 }

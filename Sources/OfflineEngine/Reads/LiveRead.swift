@@ -34,9 +34,13 @@ private final class LiveRead: Sendable {
     /// What the refresh that is on its way belongs to.
     var round = 0
     var last: QuerySnapshot<JSONObject>?
+    /// Whether that was shown to another user.
+    var isOthers = false
     var lastChange: Int64?
     /// Whether what is kept should be fetched again, as it was last looked at.
     var isStale = false
+    /// The kept list that stays because it is followed.
+    var held: ListUses.Name?
   }
 
   private let client: OfflineClient
@@ -67,6 +71,7 @@ private final class LiveRead: Sendable {
       }
       for await _ in bell {
         noteSurroundings()
+        hold(state.withLock(\.identity.user))
         if let (round, session) = beginRefresh() {
           group.addTask { [self] in await refresh(round, session) }
         }
@@ -74,7 +79,20 @@ private final class LiveRead: Sendable {
       }
       group.cancelAll()
     }
+    hold(nil)
     snapshots.finish()
+  }
+
+  /// Has the list of a user stay as long as it is followed; `nil` lets it go.
+  private func hold(_ user: String?) {
+    let next = user.map { ListUses.Name(user: $0, list.query) }
+    let last = state.withLock { state in
+      defer { state.held = next }
+      return state.held
+    }
+    guard next != last else { return }
+    if let next { client.store.uses.hold(next) }
+    if let last { client.store.uses.letGo(last, at: client.environment.clock.now()) }
   }
 
   // MARK: Refreshing
@@ -92,6 +110,7 @@ private final class LiveRead: Sendable {
           state.isTried = false
           state.lastChange = nil
           state.isStale = false
+          state.isOthers = state.last != nil
           state.round += 1  // An answer to the one who left is nobody's here.
           state.refresh = .idle
         }
@@ -194,29 +213,43 @@ private final class LiveRead: Sendable {
 
   /// Shows what is kept, where that differs from what was shown last.
   private func look() {
-    let (identity, refresh, isAnswered, isTried, last, lastChange) = state.withLock { state in
-      (state.identity, state.refresh, state.isAnswered, state.isTried, state.last, state.lastChange)
+    let (identity, refresh, isAnswered, isTried, isOthers, last, lastChange) = state.withLock { state in
+      (
+        state.identity, state.refresh, state.isAnswered, state.isTried, state.isOthers, state.last, state.lastChange
+      )
     }
-    guard let user = identity.user else { return }
+    // Until there is something to show, nothing of another user's may go on being shown.
+    func showNothing() {
+      guard isOthers else { return }
+      var nothing = Self.snapshot(ShownList(rows: []))
+      nothing.refresh = refresh
+      show(nothing, nil, of: identity)
+    }
+    guard let user = identity.user else { return showNothing() }
     let found = try? client.store.read(user: user) { [list] transaction -> (Int64, ShownList?) in
       let change = try transaction.changeCount(list.query.table)
       // Nothing was written that could change the rows.
-      if change == lastChange, last != nil { return (change, nil) }
+      if change == lastChange, last != nil, !isOthers { return (change, nil) }
       let shown = try transaction.shownList(list.query, list.table)
-      return (
-        change,
-        try shown ?? transaction.overlaid([], list.query, list.table, fetchedAt: nil, isStale: false)
-      )
+      return (change, try shown ?? transaction.overlaid([], list.query, list.table, ShownList(rows: [])))
     }
-    guard let (change, shown) = found else { return }
+    guard let (change, shown) = found else { return showNothing() }
     if let shown { state.withLock { $0.isStale = shown.isStale } }
     askAgain()
     guard var next = shown.map(Self.snapshot) ?? last else { return }
     next.refresh = state.withLock(\.refresh)
     next.isFromCache = !isAnswered
-    guard isReady(next, isTried: isTried, refresh) else { return }
+    guard isReady(next, isTried: isTried, refresh) else { return showNothing() }
+    show(next, change, of: identity)
+  }
+
+  private func show(_ next: QuerySnapshot<JSONObject>, _ change: Int64?, of identity: ReadIdentity) {
+    // Who has signed in meanwhile sees nothing of it; the ring that says so is on its way.
+    guard ReadIdentity(client.auth.state) == identity else { return }
     let isNew = state.withLock { state in
+      guard state.identity == identity else { return false }
       state.lastChange = change
+      state.isOthers = false
       if let last = state.last, last.isSame(as: next) { return false }
       state.last = next
       return true

@@ -44,7 +44,7 @@ extension OfflineClient {
       if let kept, !kept.isStale { return kept.response }
       return try await fetch(list, orElse: builder.strategy, hasFallback: kept != nil) { $0.isConnectivity }
     case .networkFirst:
-      let hasFallback = try kept(list, builder.strategy) != nil
+      let hasFallback = try hasKept(list, builder.strategy)
       return try await fetch(list, orElse: builder.strategy, hasFallback: hasFallback) { error in
         // A session that cannot be refreshed is the caller's to know of.
         switch error {
@@ -79,8 +79,21 @@ extension OfflineClient {
       throw OfflineError(storing: error)
     }
     guard let shown, let fetchedAt = shown.fetchedAt else { return nil }
-    if let maxAge = strategy.maxAge, environment.clock.now() - fetchedAt > maxAge { return nil }
+    let now = environment.clock.now()
+    if let maxAge = strategy.maxAge, now - fetchedAt > maxAge { return nil }
+    store.uses.note(ListUses.Name(user: user, list.query), at: now)
     return shown
+  }
+
+  /// Whether a strategy may serve kept rows.
+  private func hasKept(_ list: ListRead, _ strategy: ReadStrategy) throws(OfflineError) -> Bool {
+    guard let user = ReadIdentity(auth.state).user else { return false }
+    do {
+      guard let fetchedAt = try store.read(user: user, { try $0.cachedList(list.query) })?.fetchedAt else { return false }
+      return strategy.maxAge.map { environment.clock.now() - fetchedAt <= $0 } ?? true
+    } catch {
+      throw OfflineError(storing: error)
+    }
   }
 
   // MARK: From the server
@@ -114,7 +127,7 @@ extension OfflineClient {
         // What was asked for before the data on this device was cleared must not come back to it.
         try transaction.show(
           answer: answer.rows, to: list.query, list.table, askedAt: place, store.accepted,
-          isKept: identity.isSettled && self.clearings == clearings)
+          isKept: identity.isSettled && self.clearings == clearings, bounds: configuration.cacheBounds)
       }
       if !identity.isSettled { shown.fetchedAt = nil }
       var response = shown.response

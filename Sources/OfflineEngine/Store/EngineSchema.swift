@@ -160,5 +160,102 @@ extension Migration {
     Migration(
       "overlap of pulls",
       "ALTER TABLE pull_state ADD COLUMN overlap_read_at INTEGER;"),
+    Migration(
+      "lists of shared rows",
+      """
+      -- What lists of one user's table show of its rows. Rows that they show alike are stored once.
+      CREATE TABLE list_shape (
+        id INTEGER PRIMARY KEY,
+        user_id TEXT NOT NULL,
+        schema_name TEXT NOT NULL,
+        table_name TEXT NOT NULL,
+        selection TEXT NOT NULL,
+        -- The bytes of the rows' texts.
+        bytes INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (user_id, schema_name, table_name, selection)
+      );
+      -- What the server last answered to a query of one identity, with what is known since.
+      CREATE TABLE cached_list (
+        id INTEGER PRIMARY KEY,
+        user_id TEXT NOT NULL,
+        schema_name TEXT NOT NULL,
+        table_name TEXT NOT NULL,
+        query TEXT NOT NULL,
+        shape_id INTEGER NOT NULL REFERENCES list_shape (id),
+        fetched_at INTEGER NOT NULL,
+        is_stale INTEGER NOT NULL DEFAULT 0,
+        -- The number of rows at which the server stopped, although more were asked for.
+        cut_at INTEGER,
+        used_at INTEGER NOT NULL,
+        row_count INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (user_id, schema_name, table_name, query)
+      );
+      CREATE INDEX cached_list_by_use ON cached_list (used_at, id);
+      CREATE INDEX cached_list_of_shape ON cached_list (shape_id);
+      CREATE TRIGGER cached_list_goes AFTER DELETE ON cached_list BEGIN
+        DELETE FROM list_shape WHERE id = OLD.shape_id
+          AND NOT EXISTS (SELECT 1 FROM cached_list WHERE shape_id = OLD.shape_id);
+      END;
+
+      -- A row as lists of a shape show it; lists that were fetched at other times may show another.
+      CREATE TABLE list_row (
+        id INTEGER PRIMARY KEY,
+        shape_id INTEGER NOT NULL,
+        key TEXT,
+        body TEXT NOT NULL
+      );
+      CREATE INDEX list_row_of_key ON list_row (shape_id, key);
+      CREATE TRIGGER list_row_comes AFTER INSERT ON list_row BEGIN
+        UPDATE list_shape SET bytes = bytes + length(CAST(NEW.body AS BLOB)) WHERE id = NEW.shape_id;
+      END;
+      CREATE TRIGGER list_row_changes AFTER UPDATE OF body ON list_row BEGIN
+        UPDATE list_shape SET bytes = bytes + length(CAST(NEW.body AS BLOB)) - length(CAST(OLD.body AS BLOB))
+          WHERE id = NEW.shape_id;
+      END;
+      CREATE TRIGGER list_row_goes AFTER DELETE ON list_row BEGIN
+        UPDATE list_shape SET bytes = bytes - length(CAST(OLD.body AS BLOB)) WHERE id = OLD.shape_id;
+      END;
+
+      -- The rows of each list in its order. Places leave room between them, so that a row comes without moving others.
+      CREATE TABLE list_member (
+        list_id INTEGER NOT NULL REFERENCES cached_list (id) ON DELETE CASCADE,
+        place INTEGER NOT NULL,
+        row_id INTEGER NOT NULL,
+        PRIMARY KEY (list_id, place)
+      ) WITHOUT ROWID;
+      CREATE INDEX list_member_of_row ON list_member (row_id, list_id);
+      CREATE TRIGGER list_member_comes AFTER INSERT ON list_member BEGIN
+        UPDATE cached_list SET row_count = row_count + 1 WHERE id = NEW.list_id;
+      END;
+      CREATE TRIGGER list_member_goes AFTER DELETE ON list_member BEGIN
+        UPDATE cached_list SET row_count = row_count - 1 WHERE id = OLD.list_id;
+        DELETE FROM list_row WHERE id = OLD.row_id
+          AND NOT EXISTS (SELECT 1 FROM list_member WHERE row_id = OLD.row_id);
+      END;
+      CREATE TRIGGER list_member_shows_another AFTER UPDATE OF row_id ON list_member BEGIN
+        DELETE FROM list_row WHERE id = OLD.row_id
+          AND NOT EXISTS (SELECT 1 FROM list_member WHERE row_id = OLD.row_id);
+      END;
+
+      INSERT INTO list_shape (user_id, schema_name, table_name, selection)
+        SELECT DISTINCT user_id, schema_name, table_name,
+          coalesce(json_extract(query, '$.select'), json_extract(query, '$.columns'), '*') FROM cached_query;
+      INSERT INTO cached_list
+        (id, user_id, schema_name, table_name, query, shape_id, fetched_at, is_stale, used_at)
+        SELECT old.id, old.user_id, old.schema_name, old.table_name, old.query, shape.id, old.fetched_at, old.is_stale,
+          old.fetched_at
+        FROM cached_query AS old JOIN list_shape AS shape USING (user_id, schema_name, table_name)
+        WHERE shape.selection =
+          coalesce(json_extract(old.query, '$.select'), json_extract(old.query, '$.columns'), '*');
+      INSERT INTO list_row (id, shape_id, key, body)
+        SELECT row_number() OVER (ORDER BY query_id, position), list.shape_id, old.key, old.body
+        FROM cached_query_row AS old JOIN cached_list AS list ON list.id = old.query_id;
+      INSERT INTO list_member (list_id, place, row_id)
+        SELECT query_id, row_number() OVER (PARTITION BY query_id ORDER BY position) << 20,
+          row_number() OVER (ORDER BY query_id, position)
+        FROM cached_query_row;
+      DROP TABLE cached_query_row;
+      DROP TABLE cached_query;
+      """),
   ]
 }

@@ -15,6 +15,9 @@ public final class EngineStore: Sendable {
   let changes = ChangeSignal()
   /// What reads on their way may not know of.
   let accepted = AcceptedWrites()
+  /// Which kept lists are in use.
+  let uses = ListUses()
+  private let queries = ParsedQueries()
   private let beforeCommit: (@Sendable () throws -> Void)?
 
   /// Opens the file at `path`, bringing its schema up to date.
@@ -56,7 +59,7 @@ public final class EngineStore: Sendable {
     let (result, hasWritten) = try lock.withLock { _ in
       let news = TransactionNews()
       let before = database.totalChanges
-      let transaction = EngineTransaction(database: database, user: user, schema: schema, clock: clock, news: news)
+      let transaction = transaction(user, news)
       let result = try database.transaction {
         let result = try body(transaction)
         try beforeCommit?()
@@ -71,10 +74,12 @@ public final class EngineStore: Sendable {
 
   /// Runs `body` without a transaction, for reads of one statement each.
   public func read<T: Sendable>(user: String, _ body: (EngineTransaction) throws -> T) throws -> T {
-    try lock.withLock { _ in
-      try body(
-        EngineTransaction(database: database, user: user, schema: schema, clock: clock, news: TransactionNews()))
-    }
+    try lock.withLock { _ in try body(transaction(user, TransactionNews())) }
+  }
+
+  private func transaction(_ user: String, _ news: TransactionNews) -> EngineTransaction {
+    EngineTransaction(
+      database: database, user: user, schema: schema, clock: clock, news: news, uses: uses, queries: queries)
   }
 
   /// Whether what a transaction threw is a trouble of the device that may pass: a full disk, a database that is busy.
@@ -96,6 +101,10 @@ public struct EngineTransaction {
   let clock: any EngineClock
   /// What is said once the transaction is committed.
   let news: TransactionNews
+  /// Which kept lists are in use.
+  let uses: ListUses
+  /// The queries of kept lists.
+  let queries: ParsedQueries
 
   /// The time by the state's clock.
   public var now: WallTime { clock.now() }
@@ -114,9 +123,10 @@ public struct EngineTransaction {
       try database.execute("DELETE FROM note WHERE name = ?", [.text(name)])
     }
   }
+
   /// Deletes the rows, queries, writes and notes of every user.
   func clearEverything() throws {
-    for table in ["mutation", "mutation_count", "cached_row", "made_row", "row_change", "pull_state", "cached_query"] {
+    for table in ["mutation", "mutation_count", "cached_row", "made_row", "row_change", "pull_state", "cached_list"] {
       try database.execute("DELETE FROM \(table)")
     }
     try database.execute("UPDATE table_change SET number = number + 1")

@@ -6,7 +6,7 @@ import Testing
 
 /// Overlay and patches against a model of the server: what is shown is what the server would show after the writes.
 @Suite struct ListPropertyTests {
-  private static let seeds = 0..<8
+  private static let seeds = 0..<8 * testEffort
 
   /// A store with the answers to some queries.
   private struct Bench {
@@ -89,7 +89,8 @@ import Testing
         for (model, query) in bench.queries {
           let result = try bench.store.read(user: "u") { transaction in
             let list = try #require(try transaction.cachedList(query))
-            var editor = ListEditor(query, ModelServer.table, rows: try transaction.rows(of: list))
+            var editor = ListEditor(
+              query, ModelServer.table, rows: try transaction.rows(of: list), limit: list.limit)
             let known = transaction.knownRows(
               besides: query, in: try transaction.cachedLists("tasks", schema: "public"))
             for mutation in try transaction.pendingMutations() { try editor.lay(mutation.write, known: known) }

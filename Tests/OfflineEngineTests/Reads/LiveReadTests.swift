@@ -230,4 +230,48 @@ import Testing
     let next = try #require(try await loop.next())
     #expect(next.rows.isEmpty && next.fetchedAt == nil)
   }
+
+  // MARK: Another user
+
+  private static let other = "00000000-0000-4000-8000-000000000001"
+
+  private static func signIn(_ desk: ReadDesk, as session: Session) async throws {
+    desk.http.add([.answer(200, session.json.serialized())])
+    try await desk.client.auth.signIn(email: "other@example.com", password: Secret("p"))
+  }
+
+  @Test(arguments: [LiveReadStrategy.cacheFirstThenNetwork, .networkFirstThenCache, .cacheOnly])
+  func `the last user's rows are gone before anything of the next one's is known`(_ strategy: LiveReadStrategy)
+    async throws
+  {
+    let desk = try await ReadDesk()
+    try await desk.warm()
+    desk.http.add(strategy == .cacheOnly ? [] : [Self.fresh("Milk")])
+    var loop = Self.live(desk, strategy).makeAsyncIterator()
+    #expect(try await Self.next(&loop, where: Self.isIdle)?.rows.map(\.title) == ["Milk"])
+    let (gate, asked) = (Gate(), Gate())
+    desk.http.add([.answer(200, session(of: Self.other).json.serialized())])
+    if strategy != .cacheOnly { desk.http.add([Self.gated(gate, "Theirs", asked: asked)]) }
+    try await desk.client.auth.signIn(email: "other@example.com", password: Secret("p"))
+    let nothing = try #require(try await loop.next())
+    #expect(nothing.rows.isEmpty && nothing.fetchedAt == nil && nothing.isFromCache && !nothing.hasPendingMutations)
+    gate.open()
+    if strategy != .cacheOnly {
+      #expect(try await Self.next(&loop, where: Self.isIdle)?.rows.map(\.title) == ["Theirs"])
+    }
+    desk.check()
+  }
+
+  @Test func `a session that does not say whose it is shows nothing, and never settles`() async throws {
+    let desk = try await ReadDesk()
+    try await desk.warm()
+    desk.http.add([Self.fresh("Milk")])
+    var loop = Self.live(desk).makeAsyncIterator()
+    #expect(try await Self.next(&loop, where: Self.isIdle)?.rows.count == 1)
+    try await Self.signIn(desk, as: session(of: Self.other, tokenOf: .some(nil)))
+    #expect(desk.client.auth.state == .signedIn(user: nil))
+    let nothing = try #require(try await Self.next(&loop) { $0.rows.isEmpty })
+    #expect(nothing.fetchedAt == nil && Self.isRefreshing(nothing))
+    desk.check()
+  }
 }

@@ -189,14 +189,26 @@ import Testing
     }
   }
 
-  @Test func `another user never reads what one user's reads kept`() async throws {
+  @Test func `what one user's reads kept is read by nobody and no other user, and by that user again`() async throws {
     let desk = try await ReadDesk()
     try await desk.warm()
+    let kept = { try await desk.tasks.select(readStrategy: .cacheOnly).execute([TaskRow].self) }
     desk.http.add([.answer(204, "")])
     try await desk.client.auth.signOut()
-    await #expect(throws: OfflineError.self) {
-      try await desk.tasks.select(readStrategy: .cacheOnly).execute([TaskRow].self)
+    await #expect(throws: OfflineError.self) { try await kept() }
+    desk.http.add([.offline])
+    await desk.say(.offline, .offline)
+    await #expect(throws: OfflineError.self) { try await desk.tasks.select().execute([TaskRow].self) }
+    for user in ["00000000-0000-4000-8000-000000000001", Desk.user] {
+      desk.http.add([.answer(200, session(of: user).json.serialized())])
+      try await desk.client.auth.signIn(email: "somebody@example.com", password: Secret("p"))
+      guard user != Desk.user else { break }
+      await #expect(throws: OfflineError.self) { try await kept() }
+      desk.http.add([.rows("[]")])
+      #expect(try await desk.tasks.select(readStrategy: .networkOnly).execute([TaskRow].self).value.isEmpty)
     }
+    #expect(try await kept().value.map(\.title) == ["Milk"])
+    desk.check()
   }
 
   @Test func `a single row, a count, a head and CSV are never kept and never come from the cache`() async throws {
