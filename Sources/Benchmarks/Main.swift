@@ -90,7 +90,7 @@ struct Main {
     case "edit-replica": [isQuick ? 2 : 15]
     case "drop": isQuick ? [20] : [100, 1_000]
     case "memory": [isQuick ? 100 : 10_000]
-    case "enqueue": [isQuick ? 1_000 : 100_000]
+    case "enqueue", "cache": [isQuick ? 1_000 : 100_000]
     case "replay": [isQuick ? 100 : 1_000]
     default: isQuick ? [100] : [1_000, 10_000]
     }

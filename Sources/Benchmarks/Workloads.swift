@@ -26,6 +26,9 @@ struct Workload: Sendable {
       try await $0.enqueue($1)
     },
     Workload(name: "replay", summary: "a developer's client sends queued updates") { try await $0.replay($1) },
+    Workload(name: "cache", summary: "a developer's client keeps a long list, patches it and reads a page") {
+      try await $0.cache($1)
+    },
   ]
 }
 
@@ -54,6 +57,14 @@ final class Bench {
     stages += 1
     sync()
     return try await Stage("\(folder)/\(stages)", program: program)
+  }
+
+  /// A fresh folder for a workload that needs no server.
+  func emptyFolder() throws -> String {
+    stages += 1
+    sync()
+    try Files.makeFolder("\(folder)/\(stages)")
+    return "\(folder)/\(stages)"
   }
 
   private func text(_ row: JSONObject, notes: String) -> String {

@@ -48,7 +48,9 @@ extension EngineTransaction {
     var patched = PatchedLists(
       schema: schema, table: name, lists: try cachedLists(name, schema: schema), keys: keys)
     guard !patched.lists.isEmpty else { return patched }
-    for key in Set((keys ?? []).compactMap(\.self)) { patched.held[key] = try holders(of: key, in: name, schema: schema) }
+    for key in Set((keys ?? []).compactMap(\.self)) {
+      patched.held[key] = try holders(of: key, in: name, schema: schema)
+    }
     return patched
   }
 

@@ -59,9 +59,10 @@ extension EngineTransaction {
     try database.execute(
       "INSERT OR IGNORE INTO list_shape (user_id, schema_name, table_name, selection) VALUES (?, ?, ?, ?)",
       place + [.text(query.shape)])
-    let shape = try database.first(
-      "SELECT id FROM list_shape WHERE user_id = ? AND schema_name = ? AND table_name = ? AND selection = ?",
-      place + [.text(query.shape)])?.integer("id") ?? 0
+    let shape =
+      try database.first(
+        "SELECT id FROM list_shape WHERE user_id = ? AND schema_name = ? AND table_name = ? AND selection = ?",
+        place + [.text(query.shape)])?.integer("id") ?? 0
     try database.execute(
       """
       INSERT INTO cached_list

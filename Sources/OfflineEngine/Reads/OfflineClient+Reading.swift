@@ -89,7 +89,9 @@ extension OfflineClient {
   private func hasKept(_ list: ListRead, _ strategy: ReadStrategy) throws(OfflineError) -> Bool {
     guard let user = ReadIdentity(auth.state).user else { return false }
     do {
-      guard let fetchedAt = try store.read(user: user, { try $0.cachedList(list.query) })?.fetchedAt else { return false }
+      guard let fetchedAt = try store.read(user: user, { try $0.cachedList(list.query) })?.fetchedAt else {
+        return false
+      }
       return strategy.maxAge.map { environment.clock.now() - fetchedAt <= $0 } ?? true
     } catch {
       throw OfflineError(storing: error)

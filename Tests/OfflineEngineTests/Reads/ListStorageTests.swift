@@ -240,7 +240,8 @@ import Testing
     #expect(shown?.rows == rows)
   }
 
-  @Test func `lists that show a row alike share it, and one that was fetched later does not change the others`() throws {
+  @Test func `lists that show a row alike share it, and one that was fetched later does not change the others`() throws
+  {
     let store = try EngineStore(path: ":memory:", clock: VirtualClock())
     let (all, some) = (try Self.query(), try Self.query([.gt("id", 10)]))
     let rows = (0..<100 as Range<Int64>).map { Self.row($0) }
@@ -264,7 +265,8 @@ import Testing
     #expect(try shown(all)?[50] == Self.row(50, "Other"))
   }
 
-  @Test func `a row that comes into the middle of a long list is found its place without a look at the others`() throws {
+  @Test func `a row that comes into the middle of a long list is found its place without a look at the others`() throws
+  {
     let store = try EngineStore(path: ":memory:", clock: VirtualClock())
     let query = try Self.query(order: [Order("id")])
     let rows = (0..<3_000 as Range<Int64>).map { Self.row($0 * 2) }
