@@ -14,6 +14,7 @@ extension PathDecision {
       return false
     }
     try clearOldProblems(reading.path, key)
+    for side in try sides.of(collection.folder, key) { try check(side) }
     let existing = try sides.of(collection.folder, key)
     let conflicted = try closeEqual(try transaction.conflictedMutations(collection.table, key), key)
     let rejected = try transaction.rejectedMutations(collection.table, key)
@@ -42,7 +43,7 @@ extension PathDecision {
     try SideFileKind.allCases.compactMap { try sides.at(sidePath($0, of: path))?.key }.first
   }
 
-  private func sidePath(_ kind: SideFileKind, of path: String) -> String {
+  func sidePath(_ kind: SideFileKind, of path: String) -> String {
     WorkspacePath.joined(collection.folder, FileNames.sideFile(kind, of: WorkspacePath.name(of: path)))
   }
 
@@ -80,7 +81,7 @@ extension PathDecision {
           context: WriteContext.settledSide(path: side.path).text), isSide: false))
   }
 
-  private func readSide(_ path: String) -> FileContent? {
+  func readSide(_ path: String) -> FileContent? {
     try? workspace.files.read(path, bytesMax: RowFile.bytesMax)
   }
 
@@ -156,12 +157,15 @@ extension PathDecision {
   /// - Returns: Whether the path was settled so.
   mutating func settleMovedSide(_ reading: PathReading, _ entry: MirrorEntry?) throws -> Bool {
     guard mayHaveSides, case .row(let file) = reading.file, let content = reading.content else { return false }
-    for kind in [SideFileKind.mine, .refused] {
-      guard let side = try sides.at(sidePath(kind, of: reading.path)), side.isDurable else { continue }
+    for side in try sidesSettled(by: reading, file, entry) {
       let isThere = try workspace.files.status(side.path) != nil
       // The answer that a refused side file carries shows it even after it was edited.
-      let carriesAnswer = kind == .refused && reading.row?.notes[Self.problemMember] != nil
+      let carriesAnswer = side.kind == .refused && reading.row?.notes[Self.problemMember] != nil
       guard carriesAnswer || isLaidOver(side, isThere: isThere, file, content, entry) else { continue }
+      if let message = Self.keyProblem(file.key, of: side) {
+        try note(Problem(path: reading.path, message: message, since: workspace.now))
+        return true
+      }
       try settleMine(side, isThere: isThere, file, content, reading, entry)
       return true
     }
@@ -177,7 +181,10 @@ extension PathDecision {
     guard content.hash != entry?.seen?.hash else { return false }
     if content.hash == ContentHash(of: side.text) { return true }
     guard !isThere, let entry, let mine = try? RowFile.read(side.text, collection.settings) else { return false }
-    return edit(file.values, from: mine.values).count < edit(file.values, from: entry.base.values).count
+    let (fromMine, fromShown) = (edit(file.values, from: mine.values), edit(file.values, from: entry.base.values))
+    // With another row's key it may be that row's file; with the very values it is the side file, and its key is wrong.
+    guard file.key == nil || file.key == side.key else { return fromMine.isEmpty && !fromShown.isEmpty }
+    return fromMine.count < fromShown.count
   }
 
   private mutating func settleMine(
@@ -192,13 +199,19 @@ extension PathDecision {
       let conflicts = try transaction.conflictedMutations(collection.table, key).filter { side.entries.contains($0.id) }
       for older in conflicts.dropLast() { try transaction.dismissConflictedMutation(older.id) }
       if let newest = conflicts.last {
-        let isBack = try transaction.row(collection.table, key).values != nil
+        // The row's file was removed, and is here again before its delete was sent.
+        let pending = try transaction.row(collection.table, key).pending
+        if let delete = pending.last, delete.write.operation == .delete, delete.sendCount == 0 {
+          try transaction.discardPendingMutation(delete.id)
+        }
+        let row = try transaction.row(collection.table, key)
+        let isBack = row.values != nil
         if newest.server == nil, isBack, !columns.isEmpty {
           try transaction.dismissConflictedMutation(newest.id)
           let seen = JSONObject(side.base.members.filter { columns[$0.name] != nil })
           try transaction.enqueue(
             .update(collection.table, key: key, values: columns, base: WriteBase(values: seen, version: nil)))
-        } else if newest.server == nil, !isBack {
+        } else if !isBack, row.pending.isEmpty {
           try transaction.dismissConflictedMutation(newest.id)
           known = side.base.overlaid(with: file.values)
           try transaction.enqueue(
@@ -215,7 +228,17 @@ extension PathDecision {
       let refused = try transaction.rejectedMutations(collection.table, key).filter { side.entries.contains($0.id) }
       for older in refused.dropLast() { try transaction.dismissRejectedMutation(older.id) }
       if let newest = refused.last { try retry(newest, columns, key) }
-    case .deleted: return
+    case .deleted:
+      // The row was kept; only what was typed into the text since is an edit.
+      let conflicts = try transaction.conflictedMutations(collection.table, key).filter { side.entries.contains($0.id) }
+      for conflict in conflicts { try transaction.dismissConflictedMutation(conflict.id) }
+      if let newest = conflicts.last, !columns.isEmpty {
+        let seen = JSONObject((newest.server ?? [:]).members.filter { columns[$0.name] != nil })
+        try transaction.enqueue(
+          .update(
+            collection.table, key: key, values: columns,
+            base: WriteBase(values: seen, version: newest.serverVersion)))
+      }
     }
     if isThere {
       if let still = readSide(side.path) {

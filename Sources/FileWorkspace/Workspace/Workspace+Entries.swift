@@ -128,10 +128,9 @@ extension Workspace {
   func layOver(_ side: SideFile, _ path: String, _ collection: Collection, _ report: inout WorkspaceReport) throws {
     var side = side
     if let onDisk = try content(side.path) { side.text = onDisk.bytes }
-    do throws(RowFileProblem) {
-      _ = try RowFile.read(side.text, collection.settings)
-    } catch {
-      throw WorkspaceRequestError.unreadable(path: side.path, reason: "\(error)")
+    let row = try rowFile(side.text, at: side.path, collection)
+    if let reason = PathDecision.keyProblem(row.key.map(RowKey.init), of: side) {
+      throw WorkspaceRequestError.unreadable(path: side.path, reason: reason)
     }
     // The text as it is laid over is the one by which the settling knows it again, also after it was edited.
     try client.transaction { [side] in try SideFiles($0).save(side) }

@@ -276,10 +276,16 @@ struct AbsenceDecision {
     let all = try sides.all(decision.collection.folder)
     guard !all.isEmpty else { return }
     let names = Set(found.names)
-    let missing = all.filter { $0.isDurable && !names.contains(WorkspacePath.name(of: $0.path)) }
-    for var side in all where side.absentSince != nil && names.contains(WorkspacePath.name(of: side.path)) {
-      side.absentSince = nil
-      try sides.save(side)
+    let problems = Set(try Problems(decision.transaction).paths().map(PathKey.init))
+    let missing = try all.filter { side in
+      try side.isDurable && !names.contains(WorkspacePath.name(of: side.path)) && decision.mayBeSettled(side, problems)
+    }
+    for var side in all where names.contains(WorkspacePath.name(of: side.path)) {
+      if side.absentSince != nil {
+        side.absentSince = nil
+        try sides.save(side)
+      }
+      try decision.check(side)
     }
     if missing.count >= Self.sidesAtOnce || (hasGitWorked && !missing.isEmpty) {
       for var side in missing {
