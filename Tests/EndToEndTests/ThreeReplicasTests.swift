@@ -38,9 +38,12 @@ import Testing
     for (round, order) in orders.enumerated() {
       let kinds = Kind.all(round)
       for kind in kinds {
-        try replicas[0].write("tasks/\(round)-\(kind.name).json", "{\"title\": \"\(round) \(kind.name)\"}")
+        let id = UUID().uuidString.lowercased()
+        try replicas[0].write(
+          "tasks/\(round)-\(kind.name).json",
+          #"{"id": "\#(id)", "title": "\#(round) \#(kind.name)", "notes": null, "done": false}"#)
       }
-      try await settle(replicas)
+      for replica in replicas { _ = try await sync(replica) }
       for kind in kinds {
         for (replica, edit) in zip(replicas, kind.edits) {
           let path = "tasks/\(round)-\(kind.name).json"
