@@ -100,10 +100,22 @@ struct Projection {
     return prefix
   }
 
+  /// Types that PostgreSQL has and the stand-in lacks.
+  private static let otherTypes: Set<String> = [
+    "timestamp", "time", "timetz", "interval", "bytea", "money", "inet", "cidr", "macaddr", "bit", "varbit", "xml",
+    "point", "line", "lseg", "box", "path", "polygon", "circle", "tsquery", "oid", "regclass", "int8range",
+    "numrange", "tsrange", "tstzrange", "daterange", "int4multirange", "jsonpath",
+  ]
+
   private static func castType(_ name: String) throws(DatabaseFault) -> ColumnType {
     if let type = ColumnType(schemaName: name.lowercased()) { return type }
     if ["varchar", "bpchar", "char", "name", "citext"].contains(name.lowercased()) { return .text }
     if ["real", "float4", "float"].contains(name.lowercased()) { return .float8 }
+    if otherTypes.contains(name.lowercased()) {
+      throw DatabaseFault(
+        "0A000", "The stand-in server has no type \(name).",
+        hint: "Use a Supabase project or PostgREST itself for it.")
+    }
     throw DatabaseFault("42704", "type \"\(name)\" does not exist")
   }
 }

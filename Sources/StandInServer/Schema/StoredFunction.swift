@@ -12,7 +12,8 @@
 /// ```
 ///
 /// In its SQL `:name` is an argument, `:auth.uid` the caller's id and `:now` the time of the request. Tables go by their
-/// names and hold what the caller may see. Values stand as the stand-in stores them: see `ColumnType`.
+/// names and hold what the caller may see. Values stand as the stand-in stores them (see `ColumnType`): a time counts
+/// microseconds, a boolean is 0 or 1, and a `numeric` is text, to be compared as `CAST(price AS REAL)`.
 struct StoredFunction: Sendable, Hashable {
   struct Argument: Sendable, Hashable {
     /// Empty for the one argument that takes a whole body.

@@ -86,7 +86,9 @@ struct TimeZoneRules: Sendable, Equatable {
     transitions = zip(starts, kinds).map { ($0, offsets[$1]) }
     first = firstStandard ?? offsets[0]
     reader.place += header.restBytes(timeBytes: 8)
-    let footer = reader.place < bytes.count ? bytes[reader.place...] : []
+    // The rule stands between two ends of lines, the second of which is the file's.
+    guard reader.place + 1 < bytes.count, bytes[reader.place] == 10, bytes.last == 10 else { return nil }
+    let footer = bytes[reader.place...]
     rule = YearlyRule(String(decoding: footer.filter { $0 != 10 }, as: UTF8.self))
   }
 

@@ -86,6 +86,8 @@ enum TimeFault: Error {
 struct TimeReader {
   private let bytes: [UInt8]
   private var place = 0
+  /// The zone that the text names.
+  private var named: TimeZoneRules?
 
   private init(_ text: String) {
     bytes = Array(trimmedBytes(text))
@@ -100,7 +102,8 @@ struct TimeReader {
     let (local, isTooLateInDay) = days.addingReportingOverflow(microseconds)
     guard !isTooLate, !isTooLateInDay else { throw .range }
     let offset =
-      given ?? Int64(TimeZoneRules.current?.offset(atLocal: Timestamp.seconds(of: local)) ?? 0) * 1_000_000
+      given ?? Int64((reader.named ?? TimeZoneRules.current)?.offset(atLocal: Timestamp.seconds(of: local)) ?? 0)
+      * 1_000_000
     let (total, isBeyond) = local.subtractingReportingOverflow(offset)
     guard !isBeyond else { throw .range }
     return Timestamp(microseconds: total)
@@ -120,12 +123,23 @@ struct TimeReader {
   private func special(now: Timestamp) -> Timestamp? {
     switch String(decoding: bytes, as: UTF8.self).lowercased() {
     case "now": now
-    case "today": Timestamp(microseconds: Int64(now.day) * Timestamp.microsecondsPerDay)
+    case "today": Self.midnight(of: now, daysLater: 0)
+    case "tomorrow": Self.midnight(of: now, daysLater: 1)
+    case "yesterday": Self.midnight(of: now, daysLater: -1)
     case "epoch": Timestamp(microseconds: 0)
     case "infinity", "+infinity": .infinity
     case "-infinity": .minusInfinity
     default: nil
     }
+  }
+
+  /// The beginning of a day in the request's time zone.
+  private static func midnight(of now: Timestamp, daysLater: Int) -> Timestamp {
+    let zone = TimeZoneRules.current
+    let seconds = Timestamp.seconds(of: now.microseconds)
+    let local = seconds + Int64(zone?.offset(at: seconds) ?? 0)
+    let midnight = (local - (local % 86_400 + 86_400) % 86_400) + Int64(daysLater) * 86_400
+    return Timestamp(microseconds: (midnight - Int64(zone?.offset(atLocal: midnight) ?? 0)) * 1_000_000)
   }
 
   private mutating func dateAndTime() throws(TimeFault) -> (date: CivilDate, microseconds: Int64, offset: Int64?) {
@@ -192,6 +206,11 @@ struct TimeReader {
     if rest == "z" || rest == "utc" || rest == "gmt" {
       place = bytes.count
       return 0
+    }
+    if let zone = TimeZoneRules.named(String(decoding: bytes[place...], as: UTF8.self)) {
+      place = bytes.count
+      named = zone
+      return nil
     }
     guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { throw .syntax }
     place += 1
