@@ -1,11 +1,13 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 
 // MHD_start_daemon is variadic, which Swift cannot call. Listens on 127.0.0.1 only, one thread a connection.
 static inline struct MHD_Daemon *tm_mhd_start(
     uint16_t port, unsigned int connections_max, unsigned int idle_seconds, size_t head_bytes_max,
     void *(*target)(void *context, const char *target, struct MHD_Connection *connection),
-    MHD_AccessHandlerCallback handler, MHD_RequestCompletedCallback completed, void *context) {
+    MHD_AccessHandlerCallback handler, MHD_RequestCompletedCallback completed,
+    MHD_NotifyConnectionCallback connected, void *context) {
   struct sockaddr_in address = {0};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
@@ -19,6 +21,7 @@ static inline struct MHD_Daemon *tm_mhd_start(
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, head_bytes_max,
       MHD_OPTION_URI_LOG_CALLBACK, target, context,
       MHD_OPTION_NOTIFY_COMPLETED, completed, context,
+      MHD_OPTION_NOTIFY_CONNECTION, connected, context,
       MHD_OPTION_END);
 }
 
@@ -26,4 +29,15 @@ static inline struct MHD_Daemon *tm_mhd_start(
 static inline uint16_t tm_mhd_port(struct MHD_Daemon *daemon) {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
   return info ? info->port : 0;
+}
+
+// MHD_get_connection_info is variadic too. -1 when the socket is unknown.
+static inline int tm_mhd_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info ? info->connect_fd : -1;
+}
+
+// Swift's names for the two codes depend on how it cuts their common beginning.
+static inline bool tm_mhd_is_start(enum MHD_ConnectionNotificationCode code) {
+  return code == MHD_CONNECTION_NOTIFY_STARTED;
 }

@@ -17,7 +17,9 @@ final class HTTPFront: Sendable {
   let port: Int
 
   /// Connections at one time; a client beyond them waits to be accepted.
-  private static let connectionCountMax: UInt32 = 256
+  fileprivate static let connectionCountMax: UInt32 = 256
+  /// From so many on, those that keep the server waiting go to make room.
+  fileprivate static let roomyConnectionCount = 224
   /// A connection without traffic is closed after this.
   private static let idleSeconds: UInt32 = 120
   /// Memory for the head of a request, somewhat more than the 50 KiB that PostgREST takes; cleared for every request.
@@ -44,7 +46,7 @@ final class HTTPFront: Sendable {
     errno = 0
     let daemon = tm_mhd_start(
       number, Self.connectionCountMax, Self.idleSeconds, Self.headMemoryBytes, Exchange.begin, Exchange.step,
-      Exchange.end, handling.toOpaque())
+      Exchange.end, Handling.connected, handling.toOpaque())
     guard let daemon else {
       let reason = errno == 0 ? "the address is in use or may not be used" : String(cString: strerror(errno))
       handling.release()
@@ -85,6 +87,22 @@ private final class Handling: Sendable {
   let bodyBytesMax: Int
   let handler: @Sendable (StandInRequest) -> StandInAnswer
   let tooLarge: @Sendable (StandInRequest) -> StandInAnswer
+  let keeper = ConnectionKeeper(roomyCount: HTTPFront.roomyConnectionCount)
+
+  /// Called when a client has connected and before its socket is closed.
+  static let connected:
+    @convention(c) (
+      UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+      MHD_ConnectionNotificationCode
+    ) -> Void = { context, connection, _, code in
+      guard let context, let connection else { return }
+      let keeper = Unmanaged<Handling>.fromOpaque(context).takeUnretainedValue().keeper
+      if tm_mhd_is_start(code) {
+        keeper.opened(connection, socket: tm_mhd_socket(connection))
+      } else {
+        keeper.closed(connection)
+      }
+    }
 
   init(
     wakeReader: Int32, bodyBytesMax: Int, handler: @escaping @Sendable (StandInRequest) -> StandInAnswer,
@@ -108,6 +126,10 @@ private final class Exchange {
   private let target: String
   private var request: StandInRequest?
   private var isTooLarge = false
+  private var receivedBytes = 0
+
+  /// How much of a body over the limit is read and thrown away.
+  private static let excessBytesMax = 1 << 20
 
   private init(target: String) { self.target = target }
 
@@ -123,7 +145,10 @@ private final class Exchange {
     @convention(c) (
       UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
       MHD_RequestTerminationCode
-    ) -> Void = { _, _, place, _ in
+    ) -> Void = { context, connection, place, _ in
+      if let context, let connection {
+        Unmanaged<Handling>.fromOpaque(context).takeUnretainedValue().keeper.waits(connection)
+      }
       guard let raw = place?.pointee else { return }
       place?.pointee = nil
       Unmanaged<Exchange>.fromOpaque(raw).release()
@@ -156,7 +181,10 @@ private final class Exchange {
       return .YES
     }
     if size.pointee > 0, let data {
-      if request.body.count + size.pointee > handling.bodyBytesMax { isTooLarge = true }
+      receivedBytes += size.pointee
+      if receivedBytes > handling.bodyBytesMax { isTooLarge = true }
+      // A body that did not say how long it is is read a little further, so that the client hears why; not for ever.
+      if receivedBytes - handling.bodyBytesMax > Self.excessBytesMax { return .NO }
       if !isTooLarge {
         // Taken out first, so that the array is not copied for each piece.
         self.request = nil
@@ -169,6 +197,8 @@ private final class Exchange {
       return .YES
     }
     if isTooLarge { request.body = [] }
+    handling.keeper.isServed(connection)
+    defer { handling.keeper.waits(connection) }
     let answer = isTooLarge ? handling.tooLarge(request) : handling.handler(request)
     return Self.send(answer, on: connection, handling)
   }
