@@ -40,7 +40,8 @@ let package = Package(
     .executableTarget(
       name: "tidemark", dependencies: ["Daemon", "FileWorkspace", "StandInServer"], swiftSettings: strict),
     .executableTarget(
-      name: "tidemark-bench", dependencies: ["OfflineEngine", "SupabaseAPI", "SQLite", "LosslessJSON"],
+      name: "tidemark-bench",
+      dependencies: ["OfflineEngine", "SupabaseAPI", "StandInServer", "SQLite", "LosslessJSON"],
       path: "Sources/Benchmarks",
       swiftSettings: strict),
 

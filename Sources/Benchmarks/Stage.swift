@@ -21,11 +21,14 @@ final class Stage {
   private(set) var seeded: [JSONObject] = []
 
   /// Starts the server; its rows are on the disk, as a real server's are.
-  init(_ path: String, program: String) async throws {
+  ///
+  /// - Parameter isLogging: Whether the server says a line a request, which `answered` counts and somebody must read.
+  init(_ path: String, program: String, isLogging: Bool = true) async throws {
     self.path = path
     self.program = program
     try Files.makeFolder(path)
-    server = try ChildProcess([program, "serve", "--port", "0", "--data", "\(path)/server", "--json", "--log"])
+    server = try ChildProcess(
+      [program, "serve", "--port", "0", "--data", "\(path)/server", "--json"] + (isLogging ? ["--log"] : []))
     while server.lines.isEmpty {
       Self.pump([server], within: .seconds(1))
       if server.status != nil { throw server.failure("the server ended") }
@@ -148,6 +151,18 @@ final class Stage {
       _ = try await tables.send(.insert("tasks", rows: batch), accessToken: session.accessToken)
     }
     seeded += rows
+  }
+
+  /// The server's port.
+  var port: Int { Int(url.split(separator: ":").last ?? "") ?? 0 }
+
+  /// A request of this stage's user as it goes over the wire.
+  func request(_ method: String, _ target: String, body: String? = nil) -> [UInt8] {
+    var text =
+      "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\napikey: \(key)\r\n"
+      + "Authorization: Bearer \(session.accessToken.revealed)\r\n"
+    if let body { text += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)" }
+    return Array((body == nil ? text + "\r\n" : text).utf8)
   }
 
   func insert(_ row: JSONObject) async throws {

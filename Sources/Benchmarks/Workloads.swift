@@ -25,6 +25,9 @@ struct Workload: Sendable {
     Workload(name: "enqueue", summary: "a developer's client queues writes, also behind many others") {
       try await $0.enqueue($1)
     },
+    Workload(name: "serve", summary: "the local server reads and inserts single rows over connections that stay open") {
+      try await $0.serve($1)
+    },
     Workload(name: "replay", summary: "a developer's client sends queued updates") { try await $0.replay($1) },
     Workload(name: "cache", summary: "a developer's client keeps a long list, patches it and reads a page") {
       try await $0.cache($1)
@@ -53,10 +56,10 @@ final class Bench {
     filled = [:]
   }
 
-  func stage() async throws -> Stage {
+  func stage(isLogging: Bool = true) async throws -> Stage {
     stages += 1
     sync()
-    return try await Stage("\(folder)/\(stages)", program: program)
+    return try await Stage("\(folder)/\(stages)", program: program, isLogging: isLogging)
   }
 
   /// A fresh folder for a workload that needs no server.

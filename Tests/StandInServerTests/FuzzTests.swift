@@ -36,7 +36,8 @@ import Testing
     "directors?select=name,films!inner(title,...specs(camera))&films.rating=gt.9&films.order=title&films.limit=1",
     "films?select=id,d:directors!director_id()&d=not.is.null&or=(d.is.null,rating.gte.7)",
     "films?select=...directors(by:name),extra->a->>n,rating::text&extra->a->n=eq.5",
-    "directors?select=*,...films(id,title)&films.offset=1", "actors?select=roles(films(sequel_of(title)))&roles.not.or=(film_id.eq.1)",
+    "directors?select=*,...films(id,title)&films.offset=1",
+    "actors?select=roles(films(sequel_of(title)))&roles.not.or=(film_id.eq.1)",
     "matches?select=l:actors!left_id(name),r:actors!right_id(name)", "reviews?select=*,films(*)&author=eq.x",
     "rpc/titles?least=1&pgrst_scalar=like.*o*&limit=1", "rpc/search?word=T&select=id,directors(name)&order=id.desc",
     "rpc/stats?films=gte.1&order=best.desc", "rpc/join?words=a&words=b", "rpc/longest?select=title,specs(camera)",
@@ -44,15 +45,21 @@ import Testing
     "rpc/hidden", "rpc/me", "secrets", "films?columns=id,title&on_conflict=id", "roles?on_conflict=film_id,actor_id",
     "films?shown_at=gt.2026-01-01&id=in.(1,2)&title=like(any).{T*,O*}&rating=eq(all).{1,2}",
   ]
-  static let targets = ["tasks", "films", "directors", "roles", "reviews", "rpc/titles", "rpc/search", "rpc/rate", "nope", "rpc/nope"]
+  static let targets = [
+    "tasks", "films", "directors", "roles", "reviews", "rpc/titles", "rpc/search", "rpc/rate", "nope", "rpc/nope",
+  ]
   static let accepts = [
-    "text/csv", "application/vnd.pgrst.object+json", "application/vnd.pgrst.array+json;nulls=stripped", "*/*", "a/b;q=x",
+    "text/csv", "application/vnd.pgrst.object+json", "application/vnd.pgrst.array+json;nulls=stripped", "*/*",
+    "a/b;q=x",
     "application/vnd.pgrst.object+json;nulls=stripped",
   ]
-  static let types = ["application/json", "text/csv", "text/plain", "application/x-www-form-urlencoded", "x", "application/octet-stream"]
+  static let types = [
+    "application/json", "text/csv", "text/plain", "application/x-www-form-urlencoded", "x", "application/octet-stream",
+  ]
 
   @Test(
-    "thousands of mangled requests are all answered, and none of them as a failure of the server", arguments: [1, 2, 3, 4])
+    "thousands of mangled requests are all answered, and none of them as a failure of the server",
+    arguments: [1, 2, 3, 4])
   func mangled(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let library = try Library { $0.requiresWhere = seed % 2 == 0 }
@@ -89,7 +96,9 @@ import Testing
         #expect(isJSON || body.hasPrefix("[{") || body.hasPrefix("{"), "\(request.query) \(body)")
       }
     }
-    print("fuzz seed \(seed): \(statuses.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", "))")
+    print(
+      "fuzz seed \(seed): \(statuses.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", "))"
+    )
     #expect(statuses.keys.filter { $0 < 300 }.count > 1, "the requests must reach the tables")
   }
 

@@ -90,7 +90,9 @@ import Testing
   func slowReader() throws {
     let project = try Project()
     let token = try project.signUpAnonymously().text("access_token")
-    let rows = "[" + (0..<900).map { #"{"title":"\#($0) \#(String(repeating: "x", count: 2_000))"}"# }.joined(separator: ",") + "]"
+    let rows =
+      "[" + (0..<900).map { #"{"title":"\#($0) \#(String(repeating: "x", count: 2_000))"}"# }.joined(separator: ",")
+      + "]"
     #expect(try project.rest("POST", "tasks", token: token, body: rows).status == 201)
     var silent: [Wire] = []
     for _ in 0..<8 {
