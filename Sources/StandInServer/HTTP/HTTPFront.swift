@@ -17,9 +17,9 @@ final class HTTPFront: Sendable {
   let port: Int
 
   /// Connections at one time; a client beyond them waits to be accepted.
-  fileprivate static let connectionCountMax: UInt32 = 256
+  fileprivate static let connectionCountMax: UInt32 = 512
   /// From so many on, those that keep the server waiting go to make room.
-  fileprivate static let roomyConnectionCount = 224
+  fileprivate static let roomyConnectionCount = 256
   /// A connection without traffic is closed after this.
   private static let idleSeconds: UInt32 = 120
   /// Memory for the head of a request, somewhat more than the 50 KiB that PostgREST takes; cleared for every request.
