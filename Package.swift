@@ -35,7 +35,8 @@ let package = Package(
       name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools"], resources: templates,
       swiftSettings: strict),
     .target(
-      name: "StandInServer", dependencies: ["SQLite", "LosslessJSON", "CMicrohttpd", "CCrypto"], swiftSettings: strict),
+      name: "StandInServer", dependencies: ["SQLite", "LosslessJSON", "CMicrohttpd", "CCrypto"],
+      resources: [.embedInCode("../../Templates/tasks-and-photos/schema.json")], swiftSettings: strict),
     .target(name: "Daemon", dependencies: ["FileWorkspace"], swiftSettings: strict),
     .executableTarget(
       name: "tidemark", dependencies: ["Daemon", "FileWorkspace", "StandInServer"], swiftSettings: strict),

@@ -26,6 +26,15 @@ public struct SyncOutcome: Sendable {
   }
 }
 
+/// What talking to the server came to, and what of that stands in files.
+struct ExchangeOutcome {
+  var replay: SyncReport
+  /// Why the server was not heard to the end.
+  var failure: SyncFailure?
+  /// What the writing of files came to, or what kept it from going on.
+  var files: Result<WorkspaceReport, any Error>
+}
+
 extension SyncReport {
   /// Adds what another pass did.
   mutating func add(_ other: SyncReport) {
@@ -58,8 +67,9 @@ extension OpenWorkspace {
     await workspace.beginSync()
     take(try await workspace.start())
     take(isConfirmed ? try await workspace.confirm() : try await workspace.scan())
-    var (replay, failure) = await exchange(isConfirmed: isConfirmed)
-    take(try await workspace.writeRows())
+    let first = await exchange(isConfirmed: isConfirmed)
+    var (replay, failure) = (first.replay, first.failure)
+    take(try first.files.get())
     if try await workspace.hasOpenAbsences() {
       try await environment.clock.sleep(for: Workspace.absenceProof)
       take(try await workspace.scan(deleteAfter: .zero))
@@ -67,10 +77,10 @@ extension OpenWorkspace {
     }
     take(try await workspace.tick())
     if failure == nil, try client.read({ try $0.counts().queued }) > 0 {
-      let (second, secondFailure) = await exchange(isConfirmed: false)
-      replay.add(second)
-      failure = secondFailure
-      take(try await workspace.writeRows())
+      let second = await exchange(isConfirmed: false)
+      replay.add(second.replay)
+      failure = second.failure
+      take(try second.files.get())
     }
     if !isWatching { take(try await workspace.writeProblemNotes(isAtOnce: true)) }
     record(LogEntry.events(sent: replay.synced, failure: failure))
@@ -80,13 +90,36 @@ extension OpenWorkspace {
     return SyncOutcome(replay: replay, files: files, summary: try await workspace.summary(), failure: failure)
   }
 
-  /// Sends what waits, then reads what changed.
-  func exchange(isConfirmed: Bool) async -> (SyncReport, SyncFailure?) {
+  /// Sends what waits, reads what changed, and writes that into files: of many rows the first while the others are on
+  /// their way.
+  func exchange(isConfirmed: Bool) async -> ExchangeOutcome {
+    let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    async let written = writeRows(as: arrivals)
+    let (replay, failure) = await sendAndRead(isConfirmed: isConfirmed) { arrival.yield() }
+    arrival.finish()
+    return ExchangeOutcome(replay: replay, failure: failure, files: await written)
+  }
+
+  /// Writes rows into files each time that some have come, and once more when no more will.
+  private func writeRows(as arrivals: AsyncStream<Void>) async -> Result<WorkspaceReport, any Error> {
+    do {
+      var report = WorkspaceReport()
+      for await _ in arrivals { report.add(try await workspace.writeRows()) }
+      report.add(try await workspace.writeRows())
+      return .success(report)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func sendAndRead(
+    isConfirmed: Bool, hasChanged: @escaping @Sendable () -> Void
+  ) async -> (SyncReport, SyncFailure?) {
     let replay = await client.syncPendingMutations()
     if let failure = replay.stoppedBy { return (replay, failure) }
     for collection in settings.collections {
       do throws(SyncFailure) {
-        _ = try await client.pull(collection.table, isConfirmed: isConfirmed)
+        _ = try await client.pull(collection.table, isConfirmed: isConfirmed, hasChanged: hasChanged)
       } catch {
         return (replay, error)
       }

@@ -62,3 +62,137 @@ for delete to authenticated using (user_id = (select auth.uid()));
 
 -- Newer projects grant nothing by themselves.
 grant select, insert, update, delete on public.tasks to authenticated;
+
+-- Photos -----------------------------------------------------------------------------------------------------------------
+
+create table if not exists public.task_photos (
+  id uuid primary key default gen_random_uuid(),
+  task_id uuid not null references public.tasks (id) on delete cascade,
+  user_id uuid not null default auth.uid() references auth.users (id) on delete cascade,
+  -- Where the photo lies in the bucket `photos`: user's id, then the photo's id. It never changes.
+  object_path text not null unique,
+  -- What the file is called in the folder of its task.
+  name text not null,
+  content_type text,
+  size_bytes bigint,
+  -- In pixels.
+  width integer,
+  height integer,
+  taken_at timestamptz,
+  -- Of the file's bytes, in hexadecimal.
+  sha256 text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default clock_timestamp(),
+  constraint task_photos_name_not_blank check (btrim(name, E' \t\r\n') <> '')
+);
+
+create index if not exists task_photos_updated_at_id on public.task_photos (updated_at, id);
+create index if not exists task_photos_user_id on public.task_photos (user_id);
+create index if not exists task_photos_task_id on public.task_photos (task_id);
+
+create or replace trigger task_photos_touch
+before insert or update on public.task_photos
+for each row execute function public.tidemark_touch();
+
+-- A photo belongs to who made it, and hangs on a task of their own.
+alter table public.task_photos enable row level security;
+
+drop policy if exists "task_photos: owner reads" on public.task_photos;
+create policy "task_photos: owner reads" on public.task_photos
+for select to authenticated using (user_id = (select auth.uid()));
+
+drop policy if exists "task_photos: owner adds" on public.task_photos;
+create policy "task_photos: owner adds" on public.task_photos
+for insert to authenticated with check (
+  user_id = (select auth.uid())
+  and exists (select from public.tasks where tasks.id = task_id and tasks.user_id = (select auth.uid()))
+);
+
+drop policy if exists "task_photos: owner changes" on public.task_photos;
+create policy "task_photos: owner changes" on public.task_photos
+for update to authenticated using (user_id = (select auth.uid())) with check (
+  user_id = (select auth.uid())
+  and exists (select from public.tasks where tasks.id = task_id and tasks.user_id = (select auth.uid()))
+);
+
+drop policy if exists "task_photos: owner deletes" on public.task_photos;
+create policy "task_photos: owner deletes" on public.task_photos
+for delete to authenticated using (user_id = (select auth.uid()));
+
+grant select, insert, update, delete on public.task_photos to authenticated;
+
+-- The bucket of the files: private, images only, at most 50 MiB each. A bucket that is there keeps its own limits.
+insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
+values (
+  'photos', 'photos', false, 52428800,
+  array['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/heic', 'image/heif', 'image/avif']
+)
+on conflict (id) do nothing;
+
+-- A user has the folder of the bucket that is named by their id.
+drop policy if exists "photos: owner reads" on storage.objects;
+create policy "photos: owner reads" on storage.objects
+for select to authenticated
+using (bucket_id = 'photos' and (storage.foldername(name))[1] = (select auth.uid())::text);
+
+drop policy if exists "photos: owner adds" on storage.objects;
+create policy "photos: owner adds" on storage.objects
+for insert to authenticated
+with check (bucket_id = 'photos' and (storage.foldername(name))[1] = (select auth.uid())::text);
+
+drop policy if exists "photos: owner changes" on storage.objects;
+create policy "photos: owner changes" on storage.objects
+for update to authenticated
+using (bucket_id = 'photos' and (storage.foldername(name))[1] = (select auth.uid())::text)
+with check (bucket_id = 'photos' and (storage.foldername(name))[1] = (select auth.uid())::text);
+
+drop policy if exists "photos: owner deletes" on storage.objects;
+create policy "photos: owner deletes" on storage.objects
+for delete to authenticated
+using (bucket_id = 'photos' and (storage.foldername(name))[1] = (select auth.uid())::text);
+
+-- Functions --------------------------------------------------------------------------------------------------------------
+
+-- Marks every open task of the caller as done, and says how many that were. With the caller's rights: policies hold.
+create or replace function public.complete_all_tasks() returns integer
+language sql volatile
+set search_path = ''
+as $$
+  with changed as (update public.tasks set done = true where not done returning 1)
+  select count(*)::integer from changed;
+$$;
+
+-- How many tasks the caller has, and how many of them are done; with a time, only those that changed since.
+create or replace function public.tasks_done_count(since timestamptz default null) returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select jsonb_build_object('total', count(*), 'done', count(*) filter (where done))
+  from public.tasks where since is null or updated_at >= since;
+$$;
+
+revoke execute on function public.complete_all_tasks() from public, anon;
+revoke execute on function public.tasks_done_count(timestamptz) from public, anon;
+grant execute on function public.complete_all_tasks() to authenticated;
+grant execute on function public.tasks_done_count(timestamptz) to authenticated;
+
+-- Live changes -----------------------------------------------------------------------------------------------------------
+
+-- What the project sends over Realtime. A project without that publication has Realtime switched off.
+do $$
+declare
+  one text;
+begin
+  if not exists (select from pg_catalog.pg_publication where pubname = 'supabase_realtime' and not puballtables) then
+    return;
+  end if;
+  foreach one in array array['tasks', 'task_photos'] loop
+    if not exists (
+      select from pg_catalog.pg_publication_tables
+      where pubname = 'supabase_realtime' and schemaname = 'public' and tablename = one
+    ) then
+      execute format('alter publication supabase_realtime add table public.%I', one);
+    end if;
+  end loop;
+end;
+$$;

@@ -97,11 +97,4 @@ extension JSONValue {
     #expect(answer.json["code"] == "23514")
     #expect(answer.json.text("message").hasSuffix("violates check constraint \"tasks_title_not_blank\""))
   }
-
-  @Test("the default schema is the template's")
-  func defaultSchema() throws {
-    let template = testFolder.deletingLastPathComponent().deletingLastPathComponent()
-      .appendingPathComponent("Templates/tasks-and-photos/schema.json")
-    #expect(try String(contentsOf: template, encoding: .utf8) == DefaultSchema.text)
-  }
 }

@@ -169,12 +169,13 @@ public final class WatchRun: Sendable {
     var wait = Self.firstWait
     var lastFailure: String?
     while !watchIsOver {
-      let (report, failure) = await open.exchange(isConfirmed: false)
       await open.workspace.beginSync()
+      let exchanged = await open.exchange(isConfirmed: false)
+      let (report, failure) = (exchanged.replay, exchanged.failure)
       var written = WorkspaceReport()
       do {
         try await attempt {
-          written = try await self.open.workspace.writeRows()
+          written = try exchanged.files.get()
           return written
         }
       } catch {

@@ -28,9 +28,13 @@ extension UserEngine {
   /// - Parameters:
   ///   - table: The table's name.
   ///   - isConfirmed: Whether a person has said that rows missing in large numbers are really gone.
+  ///   - hasChanged: Called each time that rows were new or differed, once they are on record; more may be on their way.
   /// - Throws: `SyncFailure`; what was read before stays.
-  public func pull(_ table: String, isConfirmed: Bool = false) async throws(SyncFailure) -> PullReport {
-    var pull = TablePull(client: self, table: try description(of: table), isConfirmed: isConfirmed)
+  public func pull(
+    _ table: String, isConfirmed: Bool = false, hasChanged: @escaping @Sendable () -> Void = {}
+  ) async throws(SyncFailure) -> PullReport {
+    var pull = TablePull(
+      client: self, table: try description(of: table), isConfirmed: isConfirmed, hasChanged: hasChanged)
     return try await passLock.withLock { () async throws(SyncFailure) -> PullReport in
       do throws(SyncFailure) {
         try await pull.run()
@@ -48,6 +52,7 @@ private struct TablePull {
   let client: UserEngine
   let table: TableDescription
   let isConfirmed: Bool
+  let hasChanged: @Sendable () -> Void
   var report = PullReport()
 
   /// Keys in one `in.(…)` list: 60 UUIDs keep the URL far below every server's limit.
@@ -320,7 +325,7 @@ private struct TablePull {
   }
 
   private mutating func keep(_ rows: [JSONObject]) throws(SyncFailure) {
-    report.changed += try commit { transaction in
+    let changed = try commit { transaction in
       var changed = 0
       for row in rows {
         guard let key = table.key(of: row) else { continue }
@@ -328,6 +333,8 @@ private struct TablePull {
       }
       return changed
     }
+    report.changed += changed
+    if changed > 0 { hasChanged() }
   }
 
   // MARK: Requests

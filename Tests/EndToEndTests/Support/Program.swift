@@ -75,8 +75,8 @@ final class Program: Sendable {
   }
 
   /// Starts a shell script in a folder.
-  convenience init(shell script: String, in folder: String) throws {
-    try self.init(words: ["/bin/sh", "-c", "cd \"$0\"\n" + script, folder], input: nil)
+  convenience init(shell script: String, in folder: String, input: String? = nil) throws {
+    try self.init(words: ["/bin/sh", "-c", "cd \"$0\"\n" + script, folder], input: input)
   }
 
   private init(words: [String], input: String?) throws {
