@@ -31,6 +31,9 @@ struct Keys: Sendable, Equatable {
       secret: "sb_secret_" + Base64URL.encode(randomBytes(24)))
   }
 
+  /// The key of a role as a JSON Web Token, which a PostgREST with the same secret understands.
+  func legacyKey(of role: Role) -> String { role == .service ? legacyService : legacyAnon }
+
   /// The role that a key opens, or `nil` for a key that is not ours.
   func role(of key: String) -> Role? {
     let bytes = Array(key.utf8)

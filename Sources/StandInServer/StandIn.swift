@@ -160,6 +160,9 @@ public final class StandIn: Sendable {
     switch service {
     case .rest:
       let token = Gateway.token(of: request, key: key)
+      if let forward = configuration.rest {
+        return forward(Gateway.forPostgREST(request, token: token ?? keys.legacyKey(of: role)))
+      }
       return rest.answer(
         Gateway.withoutKeyInQuery(request), path: String(request.path.dropFirst("/rest/v1".count)), keyRole: role,
         token: token,
@@ -212,6 +215,13 @@ public final class StandIn: Sendable {
     } catch {
       return Gateway.refusal(400, "\(error)")
     }
+  }
+}
+
+extension StandInAnswer {
+  /// The words of a project's gateway where a service behind it has none.
+  public static func gatewayRefusal(_ status: Int, _ message: String) -> StandInAnswer {
+    Gateway.refusal(status, message)
   }
 }
 

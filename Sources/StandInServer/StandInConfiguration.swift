@@ -24,6 +24,11 @@ public struct StandInConfiguration: Sendable {
   public var passwordRounds: Int
   /// Misbehaviour from the start.
   public var faults: [StandInFault]
+  /// Answers table requests in the stand-in's place; `nil` answers them from its own tables.
+  ///
+  /// It gets them as a PostgREST does: the path without `/rest/v1`, and in `Authorization` a token that is signed with the
+  /// JWT secret also where the client has only its key. Called on a thread that may block.
+  public var rest: (@Sendable (StandInRequest) -> StandInAnswer)?
   /// Called with one line a request: method, path, status, time taken.
   ///
   /// Never a query, a key or a token.

@@ -21,7 +21,10 @@ import Testing
   private func database(_ template: Template = .tasksAndPhotos) async throws -> PostgreSQL {
     let database = try await PostgreSQL()
     try await database.run(template.text("schema.sql"))
-    try await database.run("insert into auth.users (id) values ('\(Self.ann)'), ('\(Self.bob)')")
+    for user in [Self.ann, Self.bob] {
+      let noted = try await database.run(as: user, "select auth.remember_user();")
+      try #require(noted.status == 0, "\(noted.errors)")
+    }
     return database
   }
 
@@ -152,6 +155,22 @@ import Testing
     #expect(nobody.status != 0 && nobody.errors.contains("42501"), "\(nobody.output)")
   }
 
+  @Test(
+    "takes rows of users whom a PostgREST of one's own has noted; a read notes nobody, and so does nobody's request")
+  func remembered() async throws {
+    let database = try await database()
+    let carol = "00000000-0000-4000-8000-00000000000c"
+    let insert = "insert into public.tasks (title) values ('x');"
+    let unknown = try await database.run(as: carol, insert)
+    #expect(unknown.status != 0 && unknown.errors.contains("23503"), "\(unknown.errors)")
+    let read = try await database.run(as: carol, "begin read only; select auth.remember_user(); commit;")
+    #expect(read.status == 0, "\(read.errors)")
+    #expect(try await database.run(as: nil, "select auth.remember_user();").status == 0)
+    #expect(try await database.run("select count(*) from auth.users") == ["2"])
+    let noted = try await database.run(as: carol, "select auth.remember_user(); \(insert)")
+    #expect(noted.status == 0, "\(noted.errors)")
+  }
+
   @Test("keeps each user's files in the bucket to themselves, and sends both tables' changes")
   func storageAndRealtime() async throws {
     let database = try await annsDatabase()
@@ -167,7 +186,8 @@ import Testing
     #expect(try await database.run(as: nil, look).output == "0\n")
     #expect(try await database.run("select public from storage.buckets where id = 'photos'") == ["f"])
     #expect(
-      try await database.run("select tablename from pg_publication_tables where pubname = 'supabase_realtime' order by 1")
+      try await database.run(
+        "select tablename from pg_publication_tables where pubname = 'supabase_realtime' order by 1")
         == ["task_photos", "tasks"])
   }
 

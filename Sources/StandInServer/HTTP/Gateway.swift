@@ -53,6 +53,16 @@ enum Gateway {
     return stripped
   }
 
+  /// The request as a PostgREST behind the gateway gets it: its own path, and a token it can verify.
+  static func forPostgREST(_ request: StandInRequest, token: String) -> StandInRequest {
+    var forwarded = withoutKeyInQuery(request)
+    forwarded.path = String(request.path.dropFirst("/rest/v1".count))
+    if forwarded.path.isEmpty { forwarded.path = "/" }
+    forwarded.fields.removeAll { isSameFieldName($0.name, "Authorization") }
+    forwarded.fields.append(("Authorization", "Bearer \(token)"))
+    return forwarded
+  }
+
   /// Whether a query holds a key.
   static func hasKeyInQuery(_ query: String) -> Bool {
     query.utf8.split(separator: UInt8(ascii: "&")).contains { $0.starts(with: "apikey=".utf8) }

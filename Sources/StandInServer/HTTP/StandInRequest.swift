@@ -57,7 +57,8 @@ public struct StandInAnswer: Sendable {
   /// How long the answer is held back, in milliseconds.
   public var delayMilliseconds = 0
 
-  init(status: Int, fields: [(name: String, value: String)] = [], body: [UInt8] = []) {
+  /// An answer that is given whole and at once.
+  public init(status: Int, fields: [(name: String, value: String)] = [], body: [UInt8] = []) {
     self.status = status
     self.fields = fields
     self.body = body

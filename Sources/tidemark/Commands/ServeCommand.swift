@@ -10,6 +10,8 @@ struct ServeCommand: Command {
     name: "serve", summary: "Run a local stand-in for a Supabase project, for trying, developing and testing.",
     discussion: """
       It listens on 127.0.0.1 only. Without --data everything is in memory and ends with the process.
+      With --rest, tables are those of a PostgREST that verifies tokens with the same JWT secret, and what stays here is
+      Auth, whose users are kept with --data.
       With --json the first line is one JSON document: {"url","publishable_key","service_key"}.
       """,
     options: [
@@ -17,7 +19,10 @@ struct ServeCommand: Command {
       .value("--data", "DIR", "Keep rows, users and keys in DIR."),
       .value("--schema", "FILE", "The tables and functions, as JSON (default: those of tasks-and-photos)."),
       .value("--template", "NAME", "The tables of a template of 'tidemark init'."),
-      .value("--jwt-secret-file", "FILE", "Sign access tokens with the bytes of FILE, at least 32."),
+      .value("--rest", "URL", "Hand table requests to the PostgREST at URL; needs --jwt-secret-file."),
+      .value(
+        "--jwt-secret-file", "FILE", "Sign access tokens with the text of FILE, at least 32 bytes without its line end."
+      ),
       .flag("--unguarded", "Allow UPDATE and DELETE without a filter, which hosted projects refuse."),
       .flag("--tx-rollback", "Honour 'Prefer: tx=rollback': answer a write and undo it."),
       .flag("--log", "Print a line a request on standard error."),
@@ -27,6 +32,7 @@ struct ServeCommand: Command {
   private let data: String?
   private let schema: String?
   private let template: WorkspaceTemplate?
+  private let rest: String?
   private let secret: String?
   private let isUnguarded: Bool
   private let allowsRollback: Bool
@@ -39,6 +45,16 @@ struct ServeCommand: Command {
     template = try arguments.value("--template").map(WorkspaceTemplate.chosen)
     if schema != nil, template != nil { throw UsageError(message: "--schema and --template exclude one another") }
     secret = arguments.value("--jwt-secret-file")
+    rest = try arguments.value("--rest").map(Self.address)
+    if rest != nil {
+      if schema != nil || template != nil {
+        throw UsageError(message: "with --rest the tables are the PostgREST's own: leave --schema and --template out")
+      }
+      if secret == nil {
+        throw UsageError(
+          message: "--rest needs --jwt-secret-file: the PostgREST must verify the tokens that are signed here")
+      }
+    }
     isUnguarded = arguments.has("--unguarded")
     allowsRollback = arguments.has("--tx-rollback")
     isLogging = arguments.has("--log")
@@ -58,7 +74,11 @@ struct ServeCommand: Command {
     if let template {
       configuration.schema = try Schema(parsing: String(decoding: template.standInSchema, as: UTF8.self))
     }
-    if let secret { configuration.jwtSecret = try Self.bytes(secret) }
+    if let secret { configuration.jwtSecret = Self.withoutLineEnd(try Self.bytes(secret)) }
+    if let rest {
+      let forward = RestForward(address: rest, http: World(context.environment).http)
+      configuration.rest = { forward.answer($0) }
+    }
     if isLogging { configuration.log = { terminal.note($0) } }
     let server = try StandInServer(configuration)
     try server.start()
@@ -77,6 +97,22 @@ struct ServeCommand: Command {
     }
     for await _ in StopSignal.received() { break }
     return .success
+  }
+
+  private static func address(_ text: String) throws(UsageError) -> String {
+    do {
+      return try ServerSettings(url: text, key: "none").url
+    } catch {
+      throw UsageError(message: "--rest: \(error)")
+    }
+  }
+
+  /// An editor or `echo` ends a file with a line end, which nobody means as a part of the secret.
+  private static func withoutLineEnd(_ bytes: [UInt8]) -> [UInt8] {
+    var end = bytes.count
+    if end > 0, bytes[end - 1] == 10 { end -= 1 }
+    if end > 0, bytes[end - 1] == 13 { end -= 1 }
+    return Array(bytes[..<end])
   }
 
   private static func bytes(_ path: String) throws -> [UInt8] {

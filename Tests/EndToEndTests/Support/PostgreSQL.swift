@@ -48,8 +48,10 @@ private final class Cluster: Sendable {
         -c timezone=UTC 2>&1
         """, in: path)
     try await server.line(with: "ready to accept connections")
-    let done = try await run(PostgreSQL.project, in: "template1")
-    try #require(done.status == 0, "\(done.errors)")
+    for _ in 0..<2 {  // It may be run again.
+      let done = try await run(PostgreSQL.project, in: "template1")
+      guard done.status == 0 else { throw NotStarted(reason: done.errors) }
+    }
   }
 
   /// Makes a database as a new project has it; returns its name.
@@ -105,35 +107,9 @@ struct PostgreSQL {
   private func attempt(_ sql: String) async throws -> Finished { try await cluster.run(sql, in: name) }
 
   /// What a project's database has before anybody made a table.
-  fileprivate static let project = """
-    create role anon nologin noinherit;
-    create role authenticated nologin noinherit;
-    create role service_role nologin noinherit bypassrls;
-    create schema auth;
-    create schema storage;
-    create schema extensions;
-    grant usage on schema public, auth, storage, extensions to anon, authenticated, service_role;
-    create table auth.users (id uuid primary key, email text);
-    create function auth.uid() returns uuid language sql stable as $$
-      select (nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')::uuid
-    $$;
-    create table storage.buckets (
-      id text primary key, name text not null unique, public boolean default false, file_size_limit bigint,
-      allowed_mime_types text[]
-    );
-    create table storage.objects (
-      id uuid primary key default gen_random_uuid(), bucket_id text references storage.buckets (id), name text,
-      owner_id text, unique (bucket_id, name)
-    );
-    alter table storage.objects enable row level security;
-    grant select, insert, update, delete on storage.objects to anon, authenticated;
-    create function storage.foldername(name text) returns text[] language plpgsql immutable as $$
-    declare
-      parts text[] := string_to_array(name, '/');
-    begin
-      return parts[1 : array_length(parts, 1) - 1];
-    end
-    $$;
-    create publication supabase_realtime;
-    """
+  static var project: String {
+    get throws {
+      try String(contentsOfFile: "\(Tidemark.packageRoot)/Templates/self-hosted.sql", encoding: .utf8)
+    }
+  }
 }
