@@ -134,8 +134,3 @@ struct WorkspaceIdentity {
     isNetworkDisabled = notes.network == NetworkStatus.disabled.rawValue
   }
 }
-
-extension ServerSettings {
-  /// The project that requests go to.
-  var project: Project { get throws { try Project(url: url, key: Secret(key)) } }
-}

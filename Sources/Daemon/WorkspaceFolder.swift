@@ -16,7 +16,7 @@ public struct WorkspaceFolder: Sendable, Hashable {
   var databasePath: String { "\(statePath)/state.sqlite" }
   var lockPath: String { "\(statePath)/lock" }
   /// The stored session.
-  public var session: SessionFile { SessionFile(path: "\(statePath)/session") }
+  public var session: WorkspaceSession { WorkspaceSession(path: "\(statePath)/session") }
   var settingsPath: String { "\(path)/\(WorkspaceSettings.fileName)" }
 
   /// The workspace at `start`, or in the nearest folder above it.

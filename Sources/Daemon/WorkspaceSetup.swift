@@ -14,6 +14,8 @@ public struct WorkspaceSetup: Sendable {
     case signUp(email: String, password: Secret)
     /// An account that exists.
     case signIn(email: String, password: Secret)
+    /// Tokens that somebody else makes and keeps ready.
+    case token(ReadyToken)
   }
 
   /// What was made.
@@ -81,15 +83,23 @@ public struct WorkspaceSetup: Sendable {
     return (try WorkspaceSettings(parsing: Array(WorkspaceSettings.text(template, server: server).utf8)), true)
   }
 
-  private func session(_ auth: AuthClient) async throws(DaemonError) -> Session {
+  private func session(_ auth: AuthClient) async throws -> Session {
+    if case .token(let token) = signIn { return try token.session() }
     do throws(AuthFailure) {
       switch signIn {
       case .anonymous: return try await auth.signUpAnonymously()
       case .signUp(let email, let password): return try await auth.signUp(email: email, password: password)
       case .signIn(let email, let password): return try await auth.signIn(email: email, password: password)
+      case .token: throw .noService
       }
+    } catch .noService {
+      throw DaemonError.signIn(
+        reason:
+          "the server's settings name no Auth service: give --token-file FILE or --token-command COMMAND; nothing "
+          + "was changed")
     } catch {
-      throw .signIn(reason: "nobody could be signed in at \(auth.project.url): \(error); nothing was changed")
+      throw DaemonError.signIn(
+        reason: "nobody could be signed in at \(auth.project.url): \(error); nothing was changed")
     }
   }
 
@@ -126,7 +136,7 @@ public struct WorkspaceSetup: Sendable {
     try files.createFolder(StateFolder.root, isPrivate: true)
     do {
       try StateFolder.create(in: files)
-      try folder.session.save(session)
+      if case .token(let token) = signIn { try folder.session.save(token) } else { try folder.session.save(session) }
       let store = try EngineStore(
         path: folder.databasePath, clock: environment.clock, callerMigrations: Workspace.migrations)
       try store.transaction(user: session.user.id) { transaction in

@@ -1,7 +1,9 @@
 import Foundation
 import Testing
 
-/// `serve --rest`: Auth here, the tables elsewhere. What answers there is another stand-in with the same keys.
+/// `serve --rest`: Auth here, the tables elsewhere.
+///
+/// What answers there is another stand-in with the same keys.
 @Suite("serve before a PostgREST", .timeLimit(.minutes(5))) struct RestForwardTests {
   /// A server with the tables, and one in front of it that has none of them.
   private final class Pair {

@@ -71,11 +71,26 @@ extension OpenWorkspace {
   func take(_ session: Session) async throws {
     try LoginRules.check(session.user, is: try account())
     try await sessions.replace(with: session)
+    try noteSignedIn(session.user)
+  }
+
+  private func noteSignedIn(_ user: User) throws {
     try client.transaction { transaction in
-      try transaction.setNote(Note.account, WorkspaceAccount.note(session.user))
+      try transaction.setNote(Note.account, WorkspaceAccount.note(user))
       try transaction.setNote(Note.sessionEnded, nil)
     }
     record([WorkspaceEvent(.note, "", "signed in")])
+  }
+
+  /// Takes tokens that somebody else keeps ready.
+  ///
+  /// - Throws: `DaemonError.signIn` for another user's, `ReadyTokenError` where there is none.
+  func take(_ token: ReadyToken) async throws {
+    let session = try token.session()
+    try LoginRules.check(session.user, is: try account())
+    try folder.session.save(token)
+    try sessions.reread()
+    try noteSignedIn(session.user)
   }
 
   /// Signs out; queue and files stay as they are.
@@ -105,7 +120,11 @@ extension OpenWorkspace {
   func answerAccount(_ request: ControlRequest) async throws -> JSONValue? {
     switch request.command {
     case "login":
-      try await take(Session(json: request.arguments["session"] ?? .null))
+      if let token = request.arguments["token"].flatMap(ReadyToken.init) {
+        try await take(token)
+      } else {
+        try await take(Session(json: request.arguments["session"] ?? .null))
+      }
       return .object(try account().json)
     case "logout":
       return try await signOut(
@@ -132,6 +151,9 @@ public struct AccountRequests: Sendable {
 
   /// Hands over a session that was just signed in for.
   public func logIn(_ session: Session) async throws { _ = try await ask("login", ["session": session.json]) }
+
+  /// Hands over where ready tokens come from.
+  public func logIn(_ token: ReadyToken) async throws { _ = try await ask("login", ["token": .object(token.json)]) }
 
   /// Signs out.
   public func logOut(everywhere: Bool, abandonsAccount: Bool) async throws -> SignOutResult {

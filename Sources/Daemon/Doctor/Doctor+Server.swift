@@ -18,6 +18,12 @@ extension Doctor {
       return [DoctorCheck("server", .failure, "\(error)")]
     }
     let auth = AuthClient(project: project, http: environment.http)
+    guard project.services.auth != nil else {
+      let first = DoctorCheck(
+        "server", .note, "\(settings.server.url): no Auth service is named; tokens are kept ready")
+      let (session, token) = await session(auth, store, identity, settings)
+      return [first, session] + (await tables(project, settings, token))
+    }
     do throws(AuthFailure) {
       let version = try await auth.health()
       let shown = version.isEmpty ? "" : ", sign-in service \(version)"

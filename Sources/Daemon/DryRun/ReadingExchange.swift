@@ -15,7 +15,7 @@ struct ReadingExchange: HTTPExchange {
 
 /// A session that is only read.
 struct ReadingSession: SessionStorage {
-  let file: SessionFile
+  let file: WorkspaceSession
 
   func load() throws -> Session? { try file.load() }
   func save(_ session: Session) {}

@@ -78,12 +78,7 @@ extension WorkspaceSettings {
     "$schema": dialect, "title": "tidemark.json", "description": "The settings of a Tidemark workspace.",
     "type": "object",
     "properties": [
-      "server": object(
-        "The Supabase project.",
-        [
-          "url": text("The project's address.", pattern: "^[hH][tT][tT][pP][sS]?://"),
-          "key": text("The publishable (or anon) key; secret keys are refused.", pattern: "^(?!sb_secret_)[!-~]+$"),
-        ], required: ["url", "key"]),
+      "server": serverSchema,
       "collections": [
         "description": "The tables that are mirrored, and their folders.", "type": "array", "minItems": 1,
         "items": collectionSchema,
@@ -97,6 +92,25 @@ extension WorkspaceSettings {
     ],
     "required": ["server", "collections"], "patternProperties": notes, "additionalProperties": false,
   ]
+
+  private static let serverSchema: JSONValue = {
+    let address = "^[hH][tT][tT][pP][sS]?://"
+    var members: JSONObject = [
+      "url": text("The project's address.", pattern: address),
+      "key": text("The publishable (or anon) key; secret keys are refused.", pattern: "^(?!sb_secret_)[!-~]+$"),
+      "rest": text("The tables' address where it is not the project's; alone for a PostgREST alone.", pattern: address),
+    ]
+    for service in ServerSettings.Service.allCases where service != .rest {
+      members[service.rawValue] = [
+        "description": "The service's address where it is not the project's; null where there is none.",
+        "type": ["string", "null"], "pattern": .string(address),
+      ]
+    }
+    guard case .object(var schema) = object("The Supabase project.", members, required: []) else { return .null }
+    schema["required"] = nil
+    schema["anyOf"] = [["required": ["url", "key"]], ["required": ["rest"], "not": ["required": ["url"]]]]
+    return .object(schema)
+  }()
 
   private static let collectionSchema = object(
     "A table and the folder it is mirrored into.",

@@ -1,18 +1,101 @@
 import LosslessJSON
+import SupabaseAPI
 
-/// The Supabase project that a workspace belongs to.
+/// The Supabase project that a workspace belongs to, or a PostgREST alone.
 public struct ServerSettings: Sendable, Hashable {
-  /// The project's address without a slash at the end, such as `https://abcd.supabase.co`.
+  /// A service that may have an address of its own.
+  public enum Service: String, Sendable, Hashable, CaseIterable {
+    /// Tables.
+    case rest
+    /// Users and sessions.
+    case auth
+    /// Files.
+    case storage
+    /// Live changes.
+    case realtime
+
+    /// Where a project's gateway has it.
+    var path: String {
+      switch self {
+      case .rest: ServicePath.rest
+      case .auth: ServicePath.auth
+      case .storage: ServicePath.storage
+      case .realtime: ServicePath.realtime
+      }
+    }
+  }
+
+  /// The project's address without a slash at the end, such as `https://abcd.supabase.co`; without a project that of its
+  /// tables.
   public let url: String
-  /// The project's publishable key (or its `anon` key).
-  public let key: String
+  /// The project's publishable key (or its `anon` key); `nil` where no gateway asks for one.
+  public let key: String?
+  /// The services by their addresses; those that are not there are missing.
+  public let services: [Service: String]
+  /// Whether the services belong to one project at `url`.
+  private let isProject: Bool
 
   /// Makes the settings of a project.
   ///
   /// - Throws: `ServerSettingsError` where the address is no web address, or the key is none or a secret one.
   public init(url: String, key: String) throws(ServerSettingsError) {
-    self.url = try ServerSettings.checkedURL(url)
-    self.key = try ServerSettings.checkedKey(key)
+    try self.init(url: url, key: key, places: [:])
+  }
+
+  /// Makes the settings of a PostgREST alone.
+  ///
+  /// - Parameter key: What a gateway in front of it asks for, if there is one.
+  /// - Throws: `ServerSettingsError` where the address is no web address, or the key a secret one.
+  public init(rest: String, key: String? = nil) throws(ServerSettingsError) {
+    try self.init(url: nil, key: key, places: [.rest: rest])
+  }
+
+  /// - Parameter places: Services at places of their own; `nil` for one that is not there.
+  /// - Throws: `ServerSettingsError`, of a service `service` with its name.
+  init(url: String?, key: String?, places: [Service: String?]) throws(ServerSettingsError) {
+    let project = try url.map(ServerSettings.checkedURL)
+    var services: [Service: String] = [:]
+    if let project { for service in Service.allCases { services[service] = project + service.path } }
+    for (service, place) in places {
+      guard let place else {
+        services[service] = nil
+        continue
+      }
+      do {
+        services[service] = try ServerSettings.checkedURL(place)
+      } catch {
+        throw .service(service, error.reason)
+      }
+    }
+    guard let rest = services[.rest] else {
+      throw .service(.rest, "the tables' service is needed; expected its address")
+    }
+    self.url = project ?? rest
+    self.key = try key.map(ServerSettings.checkedKey)
+    self.services = services
+    isProject = project != nil
+  }
+
+  /// The project that requests go to.
+  public var project: Project {
+    get throws(SupabaseError) {
+      let places = Project.Services(
+        rest: services[.rest] ?? url, auth: services[.auth], storage: services[.storage],
+        realtime: services[.realtime])
+      return try Project(services: places, key: key.map { Secret($0) })
+    }
+  }
+
+  /// The settings as they stand in tidemark.json.
+  var json: JSONValue {
+    var json: JSONObject = [:]
+    if isProject { json["url"] = .string(url) }
+    json["key"] = key.map(JSONValue.string)
+    for service in Service.allCases {
+      let usual = isProject ? url + service.path : nil
+      if services[service] != usual { json[service.rawValue] = services[service].map(JSONValue.string) ?? .null }
+    }
+    return .object(json)
   }
 
   static func checkedURL(_ url: String) throws(ServerSettingsError) -> String {
@@ -83,12 +166,22 @@ public enum ServerSettingsError: Error, Hashable, Sendable, CustomStringConverti
   case url(String)
   /// The key is none, or a secret one; the text says what was expected.
   case key(String)
+  /// The address of one service is none; the text says what was expected.
+  case service(ServerSettings.Service, String)
+
+  /// What was expected.
+  var reason: String {
+    switch self {
+    case .url(let reason), .key(let reason), .service(_, let reason): reason
+    }
+  }
 
   /// What was expected.
   public var description: String {
     switch self {
     case .url(let reason): "the server's address cannot be used: \(reason)"
     case .key(let reason): "the server's key cannot be used: \(reason)"
+    case .service(let service, let reason): "the address of '\(service.rawValue)' cannot be used: \(reason)"
     }
   }
 }

@@ -24,7 +24,8 @@ import LosslessJSON
 /// }
 /// ```
 ///
-/// `server` and `collections` are needed, and in a collection `folder`, `table`, `key` and `columns`. Members whose names
+/// In `server` each service may have an address of its own (`rest`, `auth`, `storage`, `realtime`), or `null` where it is not
+/// there; a PostgREST alone needs `rest` and nothing else. `server` and `collections` are needed, and in a collection `folder`, `table`, `key` and `columns`. Members whose names
 /// begin with `$` are a person's notes anywhere.
 public struct WorkspaceSettings: Sendable, Hashable {
   /// The settings' file, directly in the workspace.
@@ -91,17 +92,25 @@ public struct WorkspaceSettings: Sendable, Hashable {
   }
 
   private static func server(_ node: SettingsNode) throws(SettingsError) -> ServerSettings {
-    try node.requireObject(of: ["url", "key"])
-    let url = try node.member("url", "the project's address")
-    let key = try node.member("key", "the project's publishable key")
-    let urlText = try url.text("the project's address")
-    let keyText = try key.text("the project's publishable key")
+    try node.requireObject(of: ["url", "key"] + ServerSettings.Service.allCases.map(\.rawValue))
+    // A PostgREST alone has neither a project's address nor its key.
+    let isAlone = node["url"] == nil && node["rest"] != nil
+    let url = isAlone ? nil : try node.member("url", "the project's address")
+    let key = isAlone ? node["key"] : try node.member("key", "the project's publishable key")
+    let urlText = try url?.text("the project's address")
+    let keyText = try key?.text("the project's publishable key")
+    var places: [ServerSettings.Service: String?] = [:]
+    for service in ServerSettings.Service.allCases {
+      guard let place = node[service.rawValue] else { continue }
+      places[service] = .some(place.value.isNull ? nil : try place.text("the service's address, or null for none"))
+    }
     do {
-      return try ServerSettings(url: urlText, key: keyText)
+      return try ServerSettings(url: urlText, key: keyText, places: places)
     } catch {
       switch error {
-      case .url(let reason): throw url.error(reason)
-      case .key(let reason): throw key.error(reason)
+      case .url(let reason): throw (url ?? node).error(reason)
+      case .key(let reason): throw (key ?? node).error(reason)
+      case .service(let service, let reason): throw (node[service.rawValue] ?? node).error(reason)
       }
     }
   }

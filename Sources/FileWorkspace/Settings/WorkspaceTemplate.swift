@@ -54,10 +54,9 @@ public struct WorkspaceTemplate: Sendable, Hashable {
 extension WorkspaceSettings {
   /// Returns the text of tidemark.json for a new workspace: the template's, with the server's address and key.
   public static func text(_ template: WorkspaceTemplate = .tasksAndPhotos, server: ServerSettings) -> String {
-    let value: JSONValue = ["url": .string(server.url), "key": .string(server.key)]
     guard let document = try? JSONDocument(parsing: template.settings) else {
       return String(decoding: template.settings, as: UTF8.self)
     }
-    return document.setting("server", to: value).text
+    return document.setting("server", to: server.json).text
   }
 }

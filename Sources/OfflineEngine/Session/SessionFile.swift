@@ -28,6 +28,12 @@ public struct SessionFile: SessionStorage {
 
   /// The stored session, or `nil` when there is none.
   public func load() throws(SessionFileError) -> Session? {
+    guard let contents = try contents() else { return nil }
+    do { return try Session(json: contents) } catch { throw .notASession(path: path) }
+  }
+
+  /// What the file holds, or `nil` when there is none: a session, or what its keeper put in a session's place.
+  public func contents() throws(SessionFileError) -> JSONValue? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     if descriptor < 0 {
       if errno == ENOENT { return nil }
@@ -46,16 +52,19 @@ public struct SessionFile: SessionStorage {
       bytes += chunk[..<count]
     }
     do {
-      return try Session(json: JSONValue(parsing: bytes))
+      return try JSONValue(parsing: bytes)
     } catch {
       throw .notASession(path: path)
     }
   }
 
   /// Keeps a session; when this returns it survives a power cut.
-  public func save(_ session: Session) throws(SessionFileError) {
+  public func save(_ session: Session) throws(SessionFileError) { try save(contents: session.json) }
+
+  /// Keeps something in a session's place; when this returns it survives a power cut.
+  public func save(contents: JSONValue) throws(SessionFileError) {
     do throws(SessionFileError) {
-      try write(Array(session.json.serialized(.pretty).utf8) + [10])
+      try write(Array(contents.serialized(.pretty).utf8) + [10])
       guard rename(temporary, path) == 0 else { throw failure() }
     } catch {
       unlink(temporary)  // Half a session must not lie about, and the one before is still in place.

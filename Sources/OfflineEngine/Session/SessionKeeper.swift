@@ -79,6 +79,11 @@ public final class SessionKeeper: TokenSource {
 
   // MARK: Signing in and out
 
+  /// Takes what somebody has just put into the storage, in place of the session before.
+  ///
+  /// - Throws: `SessionFailure.otherUser` when it is not this keeper's user's.
+  public func reread() throws(SessionFailure) { _ = try ours(vault.stored()) }
+
   /// Takes a session that somebody has just signed in for, in place of the one before.
   ///
   /// - Throws: `SessionFailure.otherUser` when it is not this keeper's user's; nothing is changed then.
@@ -123,6 +128,7 @@ public final class SessionKeeper: TokenSource {
 
   /// Ends a session, which is gone here already, at the server.
   func end(_ session: Session, _ scope: AuthClient.SignOutScope, mayAsk: Bool) async -> SignOut {
+    guard !session.isReady else { return .onlyHere(reason: "its token was made elsewhere, and ends there") }
     guard mayAsk else { return .onlyHere(reason: Self.accessIsOff) }
     do throws(AuthFailure) {
       // The server takes a sign-out from a token that has not expired only (protocol sheet auth, section 8).
@@ -147,6 +153,7 @@ public final class SessionKeeper: TokenSource {
   /// - Throws: `SessionFailure.ended` when it does not; anything else leaves it open.
   public func verify() async throws(SessionFailure) {
     let token = try await token()
+    guard auth.project.services.auth != nil else { return }  // PostgREST itself judges it, at the first request.
     do {
       guard try await auth.user(accessToken: token).id == user else { throw SessionFailure.otherUser }
     } catch let error as AuthFailure {
@@ -162,6 +169,8 @@ public final class SessionKeeper: TokenSource {
   /// Whether the Auth server says that the token is this user's, for an answer that nothing else can prove.
   public func isTokenProven(_ token: Secret) async -> Bool {
     guard let user else { return false }
+    // A PostgREST alone answers nobody whose token it has not verified.
+    if auth.project.services.auth == nil { return AccessTokenClaims(token)?.subject == user }
     return (try? await auth.user(accessToken: token))?.id == user
   }
 
@@ -171,6 +180,13 @@ public final class SessionKeeper: TokenSource {
     // Another process may have signed in anew or refreshed; sending a token that it has used up would end the session.
     current = try ours(vault.stored())
     if isGood(current, besides: refused) { return current.accessToken }
+    guard !current.isReady else {
+      guard current.accessToken != refused else {
+        throw .notAccepted(reason: "the server refuses the token that is kept ready for this user")
+      }
+      guard vault.secondsLeft(current) <= 0 else { return current.accessToken }
+      throw .cannotRefresh(reason: "it has ended, and no newer one is kept ready in its place", isConnectivity: false)
+    }
     let fresh: Session
     do {
       fresh = try await auth.refresh(current.refreshToken)
@@ -210,6 +226,9 @@ public final class SessionKeeper: TokenSource {
 }
 
 extension Session {
+  /// Whether its token is made elsewhere and only kept ready here: nothing renews it.
+  var isReady: Bool { refreshToken.revealed.isEmpty }
+
   /// The user whom both the session and the token in it name: a token without a user is answered with empty lists.
   var provenUser: String? { user.id.isEmpty || claims?.subject != user.id ? nil : user.id }
 }

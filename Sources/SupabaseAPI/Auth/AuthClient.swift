@@ -103,7 +103,8 @@ extension AuthClient {
     fields.add("Content-Type", "application/json;charset=UTF-8")
     // Errors then carry their code as a text.
     fields.add("X-Supabase-Api-Version", "2024-01-01")
-    return HTTPRequest(method: method, url: "\(project.url)/auth/v1/\(path)", fields: fields, bodyBytesMax: 1 << 20)
+    return HTTPRequest(
+      method: method, url: "\(project.services.auth ?? project.url)/\(path)", fields: fields, bodyBytesMax: 1 << 20)
   }
 
   private func post(_ path: String, _ body: JSONObject) -> HTTPRequest {
@@ -113,6 +114,7 @@ extension AuthClient {
   }
 
   private func send(_ request: HTTPRequest) async throws(AuthFailure) -> RawAnswer {
+    guard project.services.auth != nil else { throw .noService }
     do { return RawAnswer(try await http.send(request)) } catch { throw .http(error) }
   }
 

@@ -1,5 +1,7 @@
 /// Why a call to the Auth service did not do what was asked for.
 public enum AuthFailure: Error, Sendable, Hashable {
+  /// The project has no Auth service.
+  case noService
   /// There was no whole answer.
   case http(HTTPError)
   /// The address or the password is wrong.
@@ -32,7 +34,8 @@ extension AuthFailure {
     switch self {
     case .http(let error): error.isConnectivity
     case .rateLimited, .unavailable, .notAnAnswer: true
-    case .invalidCredentials, .sessionEnded, .userExists, .weakPassword, .confirmationNeeded, .tokenRefused, .refused,
+    case .noService, .invalidCredentials, .sessionEnded, .userExists, .weakPassword, .confirmationNeeded, .tokenRefused,
+      .refused,
       .gatewayRefused:
       false
     }
@@ -57,6 +60,8 @@ extension AuthFailure: CustomStringConvertible {
   /// What happened and what to do next, without tokens, keys and passwords.
   public var description: String {
     switch self {
+    case .noService:
+      "the project has no Auth service"
     case .http(let error):
       error.description
     case .invalidCredentials:

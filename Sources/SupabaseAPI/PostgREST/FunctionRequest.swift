@@ -27,7 +27,7 @@ public struct FunctionRequest: Sendable, Hashable {
     fields.add("Content-Profile", schema)
     fields.add("Content-Type", "application/json")
     return HTTPRequest(
-      method: "POST", url: "\(project.url)/rest/v1/rpc/\(PercentEncoding.segment(name))", fields: fields,
+      method: "POST", url: "\(project.services.rest)/rpc/\(PercentEncoding.segment(name))", fields: fields,
       body: Array(JSONValue.object(arguments).serialized().utf8))
   }
 }

@@ -6,14 +6,14 @@ extension TableRequest {
   /// - Parameter accessToken: The user's token; without one the project's key stands in its place.
   public func httpRequest(project: Project, accessToken: Secret?) -> HTTPRequest {
     let items = queryItems.map { "\(PercentEncoding.query($0.name))=\(PercentEncoding.query($0.value))" }
-    let path = "/rest/v1/\(PercentEncoding.segment(table))"
+    let path = "/\(PercentEncoding.segment(table))"
     let query = items.isEmpty ? "" : "?" + items.joined(separator: "&")
     var fields = project.identityFields(accessToken: accessToken)
     fields.add("Accept", isSingle ? "application/vnd.pgrst.object+json" : "application/json")
     fields.add(isRead ? "Accept-Profile" : "Content-Profile", schema)
     fields.add("Content-Type", "application/json")
     if !preferences.isEmpty { fields.add("Prefer", preferences.joined(separator: ",")) }
-    return HTTPRequest(method: method, url: project.url + path + query, fields: fields, body: body)
+    return HTTPRequest(method: method, url: project.services.rest + path + query, fields: fields, body: body)
   }
 
   /// Whether the request changes nothing on the server.

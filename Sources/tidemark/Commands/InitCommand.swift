@@ -19,6 +19,7 @@ struct InitCommand: Command {
     options: [
       .value("--server", "URL", "The project's URL, such as https://abcd.supabase.co."),
       .value("--key", "KEY", "The project's publishable (or anon) key."),
+      .value("--rest", "URL", "A PostgREST alone, instead of --server; needs a ready token."),
       .value("--template", "NAME", "What the workspace begins with: tasks-and-photos (the default) or contacts."),
       .flag("--anonymous", "Make a new anonymous account (the default)."),
       .value("--sign-up", "EMAIL", "Make a new account with a password."),
@@ -27,17 +28,25 @@ struct InitCommand: Command {
       .flag(
         "--merge-driver", "In a git repository, have git merge rows column by column; see 'tidemark merge-driver'."),
       .flag("--no-merge-driver", "Leave git alone, and do not ask."),
+      .value("--token-file", "FILE", "Take access tokens from the first line of FILE, now and later."),
+      .value("--token-command", "COMMAND", "Take access tokens from what a shell command prints, now and later."),
     ], positionalMax: 1)
 
   private let folder: String?
-  private let server: (url: String, key: String)?
+  private let server: Server?
   private let template: WorkspaceTemplate
   private let account: Account
   private let passwordFile: String?
   /// Whether git is to be told how to merge rows; `nil` asks where somebody can be asked.
   private let wantsMergeDriver: Bool?
 
+  private enum Server {
+    case project(url: String, key: String)
+    case rest(url: String, key: String?)
+  }
+
   private enum Account {
+    case token(ReadyToken)
     case anonymous
     case signUp(String)
     case signIn(String)
@@ -45,18 +54,22 @@ struct InitCommand: Command {
 
   init(_ arguments: Arguments) throws(UsageError) {
     folder = arguments.positional.first
-    switch (arguments.value("--server"), arguments.value("--key")) {
-    case (let url?, let key?): server = (url, key)
-    case (nil, nil): server = nil
-    case (.some, nil): throw UsageError(message: "--server needs --key KEY beside it")
-    case (nil, .some): throw UsageError(message: "--key needs --server URL beside it")
+    switch (arguments.value("--server"), arguments.value("--key"), arguments.value("--rest")) {
+    case (let url?, let key?, nil): server = .project(url: url, key: key)
+    case (nil, let key, let url?): server = .rest(url: url, key: key)
+    case (nil, nil, nil): server = nil
+    case (.some, nil, nil): throw UsageError(message: "--server needs --key KEY beside it")
+    case (nil, .some, nil): throw UsageError(message: "--key needs --server URL beside it")
+    case (.some, _, .some): throw UsageError(message: "--rest stands for a PostgREST alone: leave --server out")
     }
     template = try arguments.value("--template").map(WorkspaceTemplate.chosen) ?? .tasksAndPhotos
-    switch (arguments.has("--anonymous"), arguments.value("--sign-up"), arguments.value("--sign-in")) {
-    case (_, nil, nil): account = .anonymous
-    case (false, let email?, nil): account = .signUp(email)
-    case (false, nil, let email?): account = .signIn(email)
-    default: throw UsageError(message: "--anonymous, --sign-up and --sign-in exclude one another")
+    let token = try ReadyToken.chosen(arguments)
+    switch (arguments.has("--anonymous"), arguments.value("--sign-up"), arguments.value("--sign-in"), token) {
+    case (false, nil, nil, let token?): account = .token(token)
+    case (_, nil, nil, nil): account = .anonymous
+    case (false, let email?, nil, nil): account = .signUp(email)
+    case (false, nil, let email?, nil): account = .signIn(email)
+    default: throw UsageError(message: "--anonymous, --sign-up, --sign-in and a ready token exclude one another")
     }
     passwordFile = arguments.value("--password-file")
     switch (arguments.has("--merge-driver"), arguments.has("--no-merge-driver")) {
@@ -70,8 +83,7 @@ struct InitCommand: Command {
     let world = World(context.environment)
     let setup = WorkspaceSetup(
       path: WorkspaceFolder.absolute(folder ?? context.folder ?? "."),
-      server: try server.map { try ServerSettings(url: $0.url, key: $0.key) }, template: template, signIn: try signIn(),
-      environment: world.environment)
+      server: try serverSettings(), template: template, signIn: try signIn(), environment: world.environment)
     let made = try await setup.run()
     for warning in made.warnings { context.terminal.note("warning: \(warning)") }
     let hasMergeDriver = setUpGit(made.folder, context)
@@ -123,14 +135,32 @@ struct InitCommand: Command {
     } catch {
       context.terminal.note("warning: \(error.message)")
       return false
+  private func serverSettings() throws(ServerSettingsError) -> ServerSettings? {
+    switch server {
+    case nil: nil
+    case .project(let url, let key): try ServerSettings(url: url, key: key)
+    case .rest(let url, let key): try ServerSettings(rest: url, key: key)
     }
   }
 
   private func signIn() throws -> WorkspaceSetup.SignIn {
     switch account {
     case .anonymous: .anonymous
+    case .token(let token): .token(token)
     case .signUp(let email): .signUp(email: email, password: try Password.read(from: passwordFile))
     case .signIn(let email): .signIn(email: email, password: try Password.read(from: passwordFile))
+    }
+  }
+}
+
+extension ReadyToken {
+  /// What `--token-file` or `--token-command` name, if one of them is given.
+  static func chosen(_ arguments: Arguments) throws(UsageError) -> ReadyToken? {
+    switch (arguments.value("--token-file"), arguments.value("--token-command")) {
+    case (nil, nil): nil
+    case (let path?, nil): .file(path: WorkspaceFolder.absolute(path))
+    case (nil, let command?): .command(command)
+    default: throw UsageError(message: "--token-file and --token-command exclude one another")
     }
   }
 }

@@ -15,14 +15,21 @@ struct LoginCommand: Command {
     options: [
       .value("--sign-in", "EMAIL", "The user's address (default: the one that the workspace remembers)."),
       .value("--password-file", "FILE", "Read the password from the first line of FILE; '-' is standard input."),
+      .value("--token-file", "FILE", "Take access tokens from the first line of FILE, now and later."),
+      .value("--token-command", "COMMAND", "Take access tokens from what a shell command prints, now and later."),
     ])
 
   private let email: String?
   private let passwordFile: String?
+  private let token: ReadyToken?
 
   init(_ arguments: Arguments) throws(UsageError) {
     email = arguments.value("--sign-in")
     passwordFile = arguments.value("--password-file")
+    token = try ReadyToken.chosen(arguments)
+    if token != nil, email != nil || passwordFile != nil {
+      throw UsageError(message: "with --token-file or --token-command nobody signs in: leave --sign-in out")
+    }
   }
 
   func run(in context: CommandContext) async throws -> ExitStatus {
@@ -30,6 +37,11 @@ struct LoginCommand: Command {
     let account = try WorkspaceAccount.read(folder, clock: LiveClock())
     let world = World(context.environment)
     let requests = AccountRequests(folder, environment: world.environment)
+    if let token {
+      try await requests.logIn(token)
+      try reportLogin(folder, context.terminal)
+      return .success
+    }
     switch try LoginRules.step(account, email: email) {
     case .verify:
       switch try await requests.sessionState() {
@@ -41,19 +53,22 @@ struct LoginCommand: Command {
     case .signIn(let email):
       let session = try await session(email, folder, account, world)
       try await requests.logIn(session)
-      let now = try WorkspaceAccount.read(folder, clock: LiveClock())
-      let waiting = now.pending == 0 ? "" : "; \(now.pending) change\(now.pending == 1 ? "" : "s") can be sent"
-      report(now, context.terminal, "signed in as \(now.name)\(waiting)")
+      try reportLogin(folder, context.terminal)
     }
     return .success
+  }
+
+  private func reportLogin(_ folder: WorkspaceFolder, _ terminal: Terminal) throws {
+    let now = try WorkspaceAccount.read(folder, clock: LiveClock())
+    let waiting = now.pending == 0 ? "" : "; \(now.pending) change\(now.pending == 1 ? "" : "s") can be sent"
+    report(now, terminal, "signed in as \(now.name)\(waiting)")
   }
 
   private func session(
     _ email: String, _ folder: WorkspaceFolder, _ account: WorkspaceAccount, _ world: World
   ) async throws -> Session {
     let settings = try folder.settings()
-    let auth = AuthClient(
-      project: try Project(url: settings.server.url, key: Secret(settings.server.key)), http: world.http)
+    let auth = AuthClient(project: try settings.server.project, http: world.http)
     let password = try Password.read(from: passwordFile)
     let session: Session
     do throws(AuthFailure) {

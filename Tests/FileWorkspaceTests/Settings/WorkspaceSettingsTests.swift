@@ -66,6 +66,29 @@ import Testing
     #expect(settings.collection(folder: "x") == nil)
   }
 
+  @Test(
+    "each service may have a place of its own, or none",
+    arguments: [
+      (#"{"url": "https://a.b/", "key": "k"}"#, ["https://a.b/rest/v1", "https://a.b/auth/v1"], true),
+      (#"{"url": "https://a.b", "key": "k", "auth": null}"#, ["https://a.b/rest/v1", nil], true),
+      (
+        #"{"url": "https://a.b", "key": "k", "rest": "http://c:3000/"}"#, ["http://c:3000", "https://a.b/auth/v1"], true
+      ),
+      (#"{"rest": "http://c:3000/x/", "key": "k"}"#, ["http://c:3000/x", nil], true),
+      (#"{"rest": "http://c:3000", "auth": "http://d/auth"}"#, ["http://c:3000", "http://d/auth"], false),
+    ] as [(String, [String?], Bool)])
+  func services(_ server: String, _ places: [String?], _ hasKey: Bool) throws {
+    let collections = #"[{"folder": "t", "table": "t", "key": "id", "columns": ["id uuid"]}]"#
+    let text = #"{"server": \#(server), "collections": \#(collections)}"#
+    let settings = try WorkspaceSettings(parsing: Array(text.utf8))
+    let project = try settings.server.project
+    #expect([project.services.rest, project.services.auth] == places)
+    #expect((project.key != nil) == hasKey)
+    // What is written for a new workspace is read as the same.
+    let written = WorkspaceSettings.text(server: settings.server)
+    #expect(try WorkspaceSettings(parsing: Array(written.utf8)).server == settings.server)
+  }
+
   @Test("what is not set has its default")
   func defaults() throws {
     let text = """
@@ -272,6 +295,12 @@ import Testing
       "\"sb_publishable_1\"", "sb_publishable_1", "3:57: this is not JSON; expected a value in double quotes (\")"),
     Mistake("\"settle\": 30,", "\"settle\": 30,,", "24:16: found ','; expected a member's name in double quotes (\")"),
     Mistake("\"settle\"", "\"pullEvery\"", "24:3: the name 'pullEvery' stands in this object twice (first in line 23)"),
+    Mistake(
+      "\"key\": \"sb_publishable_1\"", "\"key\": \"k\", \"auth\": \"ftp://x\"",
+      "3:70: expected an address that begins with https:// or http://"),
+    Mistake(
+      "\"key\": \"sb_publishable_1\"", "\"key\": \"k\", \"rest\": null",
+      "3:70: the tables' service is needed; expected its address"),
     Mistake(
       "{\"folder\": \"photos\"}", "{\"folder\": \"Tasks\"}",
       "18:123: the folder 'Tasks' is taken already; expected a folder of its own for these photos"),
