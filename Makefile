@@ -1,12 +1,14 @@
 # Everything a person needs: make setup, make run, make test, make format, make install.
 PREFIX ?= /usr/local
 PACKAGES = libsqlite3-dev libcurl4-openssl-dev libssl-dev libmicrohttpd-dev libinotifytools0-dev
+# What tests need beside: a real database for schema.sql, a real git.
+TEST_PACKAGES = postgresql git
 SOURCES = Package.swift Sources Tests Examples
 SWIFT ?= swift
 
 CASES ?= Tests/StandInServerTests/Conformance
 
-.PHONY: help setup run test conformance lint format release install bench docs clean
+.PHONY: help setup setup-tests run test conformance lint format release install bench docs clean
 
 help:
 	@echo "make setup    install the missing Debian packages"
@@ -20,10 +22,12 @@ help:
 	@echo "make format   lay out the code as .swift-format says"
 
 # Says what it will do before it does it; does nothing where nothing is missing.
-setup:
+setup: WANTED = $(PACKAGES)
+setup-tests: WANTED = $(PACKAGES) $(TEST_PACKAGES)
+setup setup-tests:
 	@command -v $(SWIFT) >/dev/null || { echo "The Swift toolchain (6.3 or newer) is missing: see https://www.swift.org/install"; exit 1; }
 	@missing=""; \
-	for package in $(PACKAGES); do \
+	for package in $(WANTED); do \
 	  dpkg-query -W -f='$${Status}' $$package 2>/dev/null | grep -q '^install ok installed$$' || missing="$$missing $$package"; \
 	done; \
 	if [ -n "$$missing" ]; then \
@@ -39,7 +43,7 @@ run: setup
 
 # The end-to-end tests run the program that this builds. They start many processes, so they have a process of their own:
 # a program being started holds a copy of every file that other tests have open.
-test: setup lint
+test: setup-tests lint
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build --skip EndToEndTests
 	TIDEMARK="$$($(SWIFT) build --show-bin-path)/tidemark" $(SWIFT) test --skip-build --filter EndToEndTests
