@@ -99,12 +99,8 @@ extension OpenWorkspace {
       case .discard: try await workspace.discard(target)
       case .retry: try await workspace.retry(target)
       case .dismiss: try await workspace.dismiss(target)
-      case .resolve:
-        if let merged = MergedText(json: arguments) {
-          try await workspace.resolve(target, with: merged)
-        } else {
-          try await workspace.resolve(target, keepsMine: arguments["mine"]?.boolValue ?? false)
-        }
+      case .resolve: try await workspace.resolve(target, keepsMine: arguments["mine"]?.boolValue ?? false)
+      case .resolveMerged: try await workspace.resolve(target, with: MergedText(json: arguments))
       case .restore:
         try await workspace.restore(
           arguments["name"]?.stringValue ?? "", path: arguments["path"]?.stringValue)
@@ -129,8 +125,10 @@ public enum ChangeCommand: String, Sendable {
   case retry
   /// Accepts a refusal.
   case dismiss
-  /// Settles a conflict.
+  /// Settles a conflict for one side.
   case resolve
+  /// Settles a conflict with a merged text; a name of its own, since a watcher that does not know it must not take a side.
+  case resolveMerged = "resolve-merged"
   /// Brings a text back from the trash.
   case restore
 }
@@ -173,10 +171,10 @@ extension MergedText {
     return json
   }
 
-  init?(json: JSONObject) {
-    guard let text = json["merged"]?.stringValue else { return nil }
+  init(json: JSONObject) {
     self.init(
-      text, name: json["name"]?.stringValue ?? "", entries: json["entries"]?.arrayValue?.compactMap(\.int64Value))
+      json["merged"]?.stringValue ?? "", name: json["name"]?.stringValue ?? "",
+      entries: json["entries"]?.arrayValue?.compactMap(\.int64Value))
   }
 }
 

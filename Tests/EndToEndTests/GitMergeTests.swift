@@ -207,7 +207,7 @@ struct GitMergeTests {
     try await a.run("merge-driver", "--install").expectSuccess()
     let after = try (a.text(".gitattributes"), a.text(".git/config"))
     #expect(after.0.hasPrefix(attributes) && after.0.contains("\n/tasks/*.json merge=tidemark\n"))
-    #expect(after.1.contains("merge-driver %O %A %B %P --marker-size %L"))
+    #expect(after.1.contains("merge-driver --marker-size %L -- %O %A %B %P"))
     let again = try await a.run("merge-driver", "--install", "--json").json()
     #expect(again["attributesChanged"] as? Bool == false)
     #expect(try a.text(".gitattributes") == after.0)

@@ -12,7 +12,8 @@ import LosslessJSON
 /// | `add` | `title`, and `folder` for another collection than the first |
 /// | `done` | a target, and `done`: the value to be set |
 /// | `discard`, `retry`, `dismiss` | a target |
-/// | `resolve` | a target, and `mine`: whose version is kept; or `merged`: a row file's text, `name`: what messages call it, and `entries`: the conflict's numbers that it was made of |
+/// | `resolve` | a target, and `mine`: whose version is kept |
+/// | `resolve-merged` | a target, `merged`: a row file's text, `name`: what messages call it, `entries`: the conflict it is of |
 /// | `restore` | `name`: of the text in the trash; `path`: where it lay |
 /// | `undo` | `added`: whether files that came new go, too |
 /// | `login` | `session`: one that was just made; it never stands in a log |

@@ -23,8 +23,8 @@ public struct RowMerge: Sendable {
   ///   - mine: One's own text.
   ///   - theirs: The other text.
   ///   - markers: What marks a conflict.
-  ///   - collection: The files' collection, where it is known: its key must be the same in both, and its types say which
-  ///     values mean the same.
+  ///   - collection: The files' collection, where it is known: its key (else `id`) must be the same in both, and its types
+  ///     say which values mean the same.
   /// - Returns: Nil where the texts are not UTF-8 and differ, so that nothing can be said of them.
   public init?(
     base: [UInt8], mine: [UInt8], theirs: [UInt8], markers: ConflictMarkers = ConflictMarkers(),
@@ -71,7 +71,7 @@ private struct MemberMerge {
       guard let one, let other else { return one == nil && other == nil }
       return collection?.column(name).map { RowFile.isSame(one, other, $0.type) } ?? (one == other)
     }
-    for column in collection?.key ?? [] {
+    for column in collection?.key ?? ["id"] {
       if let one = values.mine[column], let other = values.theirs[column], !isSame(column, one, other) { return nil }
     }
     // A side that only replaced values has the formatting of the base, which the other may have changed.

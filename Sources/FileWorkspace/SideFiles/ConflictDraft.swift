@@ -17,6 +17,8 @@ public struct ConflictDraft: Sendable {
   public var merged: [UInt8]
   /// Whether there are markers in `merged`.
   public var hasMarkers: Bool
+  /// Whether `merged` has what both sides changed, and leaves nothing to decide.
+  public var isComplete: Bool
 
   /// Reads the conflict that is meant.
   ///
@@ -47,17 +49,29 @@ public struct ConflictDraft: Sendable {
     }
     let seen = side?.base ?? newest.write.base?.values ?? [:]
     let server = newest.server.map(collection.fileValues)
-    let base = text(collection.fileValues((server ?? [:]).overlaid(with: seen)))
     let mineValues = seen.overlaid(with: open.reduce(JSONObject()) { $0.overlaid(with: $1.write.values) })
     let mine = file(side?.path)?.document?.bytes ?? side?.text ?? text(collection.fileValues(mineValues))
     let theirs = server.map(text) ?? []
+    let base = Self.base(
+      text(collection.fileValues((server ?? [:]).overlaid(with: seen))),
+      (try? RowFile.read(mine, settings))?.notes ?? [:])
     var draft = ConflictDraft(
       entries: open.map(\.id), path: first.path, base: base, mine: isDelete ? [] : mine, theirs: theirs,
-      merged: isDelete ? theirs : mine, hasMarkers: false)
+      merged: isDelete ? theirs : mine, hasMarkers: false, isComplete: false)
     if !isDelete, server != nil, let merge = RowMerge(base: base, mine: mine, theirs: theirs, collection: settings) {
       draft.merged = merge.bytes
       draft.hasMarkers = !merge.isClean
+      draft.isComplete = merge.isClean
     }
     return draft
+  }
+
+  /// The base with those of the person's own members that both versions have: nothing tells which of the others is older.
+  private static func base(_ text: [UInt8], _ notes: JSONObject) -> [UInt8] {
+    guard var document = try? JSONDocument(parsing: text) else { return text }
+    for (name, value) in document.value.objectValue ?? [:] where name.hasPrefix("$") && notes[name] != value {
+      document = document.removing(name)
+    }
+    return document.bytes
   }
 }

@@ -108,32 +108,71 @@ public struct ConflictEntry: Sendable, Hashable {
   public var path: String?
   /// The side file that holds the person's version.
   public var side: String?
+  /// What `tidemark resolve --mine` would send, where the person has edited the side file since.
+  var edited: SideEdit?
+
+  /// The columns that a side file changes, and what they were before.
+  struct SideEdit: Sendable, Hashable {
+    var columns: JSONObject
+    var base: JSONObject
+  }
 
   /// The parked writes, oldest first.
-  public static func all(_ transaction: EngineTransaction, _ settings: WorkspaceSettings) throws -> [ConflictEntry] {
+  ///
+  /// - Parameter files: Where the side files lie, to show them as they are now; nil shows the writes as they were made.
+  public static func all(
+    _ transaction: EngineTransaction, _ settings: WorkspaceSettings, _ files: (any FileSystem)? = nil
+  ) throws -> [ConflictEntry] {
     let paths = RowPaths(transaction: transaction, settings: settings)
-    return try transaction.conflictedMutations().map { mutation in
+    var entries = try transaction.conflictedMutations().map { mutation in
       let write = mutation.write
       return ConflictEntry(
         mutation: mutation, path: try paths.path(write.table, write.key),
         side: try paths.side(write.table, write.key, write.operation == .delete ? [.deleted] : [.mine]))
     }
+    guard let files else { return entries }
+    for index in entries.indices {
+      let entry = entries[index]
+      // Of several the newest is sent, with all that the side file says.
+      guard let side = entry.side, entries.last(where: { $0.side == side })?.mutation.id == entry.mutation.id else {
+        continue
+      }
+      entries[index].edited = try edit(in: side, entry.mutation.write, paths, files)
+    }
+    return entries
+  }
+
+  /// The columns in which a side file differs from what it was made from, unless they are those of its write.
+  private static func edit(
+    in side: String, _ write: Write, _ paths: RowPaths, _ files: any FileSystem
+  ) throws -> SideEdit? {
+    guard write.operation != .delete, let collection = paths.collection(write.table),
+      let record = try SideFiles(paths.transaction).at(side),
+      let bytes = try? files.read(side, bytesMax: RowFile.bytesMax).bytes,
+      let row = try? RowFile.read(bytes, collection)
+    else { return nil }
+    let columns = FileWorkspace.edit(row.values, from: record.base)
+    return columns == write.values ? nil : SideEdit(columns: columns, base: record.base)
   }
 
   /// What each side says: of an update the columns that it sets, of a delete those that changed meanwhile.
-  public var columns: [Column] { Self.columns(of: mutation) }
+  public var columns: [Column] { Self.columns(of: mutation, edited: edited) }
 
-  static func columns(of mutation: ConflictedMutation) -> [Column] {
+  static func columns(of mutation: ConflictedMutation, edited: SideEdit? = nil) -> [Column] {
     let (write, server) = (mutation.write, mutation.server)
-    let base = write.base?.values ?? [:]
+    let base = (edited?.base ?? [:]).overlaid(with: write.base?.values ?? [:])
+    let mine = edited?.columns ?? write.values
     let names =
       write.operation == .delete
-      ? base.names.filter { name in server.map { $0[name] != base[name] } ?? true } : write.values.names
+      ? base.names.filter { name in server.map { $0[name] != base[name] } ?? true } : mine.names
     return names.map { name in
       Column(
-        name: name, base: base[name], mine: write.operation == .delete ? nil : write.values[name],
+        name: name, base: base[name], mine: write.operation == .delete ? nil : mine[name],
         theirs: server?[name],
-        isDisputed: write.operation == .delete || server == nil || mutation.conflictingColumns.contains(name))
+        isDisputed: write.operation == .delete || server == nil
+          || mine[name] != server?[name]
+            && (write.values[name] == nil ? server?[name] != base[name] : mutation.conflictingColumns.contains(name))
+      )
     }
   }
 

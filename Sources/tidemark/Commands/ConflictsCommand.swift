@@ -19,7 +19,9 @@ struct ConflictsCommand: Command {
   init(_ arguments: Arguments) throws(UsageError) { word = arguments.positional.first }
 
   func run(in context: CommandContext) async throws -> ExitStatus {
-    var entries = try context.read { transaction, settings, _ in try ConflictEntry.all(transaction, settings) }
+    var entries = try context.read { transaction, settings, files in
+      try ConflictEntry.all(transaction, settings, files)
+    }
     if let word {
       let target = try context.entryTarget(word)
       entries = entries.filter { target.means($0.mutation.id, [$0.path, $0.side]) }

@@ -74,7 +74,7 @@ struct ResolveCommand: Command {
       throw CommandFailure(message: "\(Terminal.safe(name)): this is not UTF-8")
     }
     let merged = MergedText(text, name: name, entries: entries)
-    return try await context.change(.resolve, target.json.overlaid(with: merged.json))
+    return try await context.change(.resolveMerged, target.json.overlaid(with: merged.json))
   }
 
   // MARK: In an editor
@@ -112,7 +112,7 @@ struct ResolveCommand: Command {
       throw CommandFailure(message: "'\(path)' is gone or cannot be read; nothing was settled")
     }
     if session.isUnchanged {
-      if draft.hasMarkers {
+      if !draft.isComplete {
         session.remove()
         throw CommandFailure(message: "nothing was changed in the draft, so nothing was settled")
       }

@@ -14,7 +14,9 @@ struct Terminal: Sendable {
   init(isJSON: Bool, environment: [String: String]) {
     self.isJSON = isJSON
     width = Self.size() ?? environment["COLUMNS"].flatMap(Int.init).flatMap { $0 > 0 ? $0 : nil } ?? 80
-    isColored = !isJSON && isatty(STDOUT_FILENO) == 1 && environment["NO_COLOR", default: ""].isEmpty
+    isColored =
+      !isJSON && isatty(STDOUT_FILENO) == 1 && environment["NO_COLOR", default: ""].isEmpty
+      && environment["TERM"] != "dumb"
   }
 
   private static func size() -> Int? {

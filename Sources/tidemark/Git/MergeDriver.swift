@@ -56,7 +56,7 @@ struct MergeDriver {
       throw CommandFailure(message: Terminal.safe("\(error)"))
     }
     try configure("name", "rows of Tidemark, merged column by column")
-    try configure("driver", "\(Self.quoted(Self.program)) merge-driver %O %A %B %P --marker-size %L")
+    try configure("driver", "\(Self.quoted(Self.program)) merge-driver --marker-size %L -- %O %A %B %P")
     guard let added = GitAttributes.adding(folders, to: text) else { return Change(attributes: false) }
     do throws(FileSystemError) {
       try files.replace(

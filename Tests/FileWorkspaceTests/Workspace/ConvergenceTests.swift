@@ -86,7 +86,7 @@ final class RandomRun {
       switch Int.random(in: 0..<10, using: &random) {
       case 0...5:
         let before = state(of: person.replica)
-        try person.act(&random)
+        try await person.act(&random)
         tell(person, "acts:\n\(before)\n->\n\(state(of: person.replica))")
       case 6: world.clock.advance(.seconds(Int.random(in: 1...40, using: &random)))
       case 7:

@@ -71,7 +71,7 @@ final class PersonAtWork {
   }
 
   /// One thing that a person may do.
-  func act(_ random: inout RowRandom) throws {
+  func act(_ random: inout RowRandom) async throws {
     let name = mainNames.isEmpty ? nil : random.pick(mainNames)
     switch (Int.random(in: 0..<22, using: &random), name) {
     case (0...8, let name?): try edit(name, &random)
@@ -84,7 +84,7 @@ final class PersonAtWork {
       try move(name, to: "t.json")
       if let other = mainNames.first { try move(other, to: name) }
     case (15...17, _):
-      if let side = sideNames.first { try settle(side, &random) } else { try add(&random) }
+      if let side = sideNames.first { try await settle(side, &random) } else { try add(&random) }
     default: try add(&random)
     }
     try files.saveDurably("tasks/.made-durable", [])
@@ -173,8 +173,28 @@ final class PersonAtWork {
     try replica.copy(name, "copy \(words.new()).json")
   }
 
-  private func settle(_ side: String, _ random: inout RowRandom) throws {
+  private func settle(_ side: String, _ random: inout RowRandom) async throws {
     guard case .sideFile(let kind, let main) = FileNames.kind(of: side) else { return }
-    if kind == .mine, Bool.random(using: &random) { try move(side, to: main) } else { try remove(side) }
+    switch Int.random(in: 0..<3, using: &random) {
+    case 0 where kind == .mine: try move(side, to: main)
+    case 1: try await merge(side, main)
+    default: try remove(side)
+    }
+  }
+
+  /// Settles a conflict with a text made of both versions, and words of its own.
+  private func merge(_ side: String, _ main: String) async throws {
+    let seen = (replica.text(main) ?? "") + (replica.text(side) ?? "")
+    guard let document = try? JSONDocument(parsing: Array((replica.text(main) ?? replica.text(side) ?? "").utf8)) else {
+      return
+    }
+    let text = document.setting("title", to: .string(words.new())).text
+    do {
+      _ = try await replica.workspace.resolve(.path("tasks/\(side)"), with: MergedText(text, name: "merged"))
+      words.save(text, over: seen)
+      buffers[main] = nil
+    } catch is WorkspaceRequestError {
+      // A refusal, or a side file of which the program knows nothing yet.
+    }
   }
 }
