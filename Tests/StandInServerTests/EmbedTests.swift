@@ -140,7 +140,7 @@ import Testing
     ("films?select=id,secrets(id)", "403 42501"), ("films?select=id,directors(id", "400 PGRST100"),
     ("films?select=id,directors(id))", "400 PGRST100"), ("films?select=...directors", "400 PGRST100"),
     ("films?select=directors!inner", "400 PGRST100"), ("films?select=a:...directors(id)", "400 PGRST100"),
-    ("films?select=directors->x(id)", "400 PGRST100"),
+    ("films?select=directors->x(id)", "400 PGRST100"), ("films?select=actors(id),actors(name)", "400 42712"),
   ]
 
   @Test("a read that names what there is not fails as PostgREST's does", arguments: failures)

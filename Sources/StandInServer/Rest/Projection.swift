@@ -133,30 +133,3 @@ extension Projection.Item {
     return (try type.cast(value, to: cast, now: now), cast)
   }
 }
-
-extension ColumnType {
-  /// Casts as PostgreSQL does: by the text of the value, but for numbers that are rounded.
-  func cast(_ value: SQLiteValue, to other: ColumnType, now: Timestamp) throws(DatabaseFault) -> SQLiteValue {
-    switch (self, other, value) {
-    case (_, _, .null): return .null
-    case (.boolean, .text, .integer(let number)): return .text(number == 0 ? "false" : "true")
-    case (.int2, .numeric, .integer(let number)), (.int4, .numeric, .integer(let number)),
-      (.int8, .numeric, .integer(let number)):
-      return .text(String(number))
-    case (.int2, .float8, .integer(let number)), (.int4, .float8, .integer(let number)),
-      (.int8, .float8, .integer(let number)):
-      return .real(Double(number))
-    case (.float8, .int2, .real(let number)), (.float8, .int4, .real(let number)), (.float8, .int8, .real(let number)):
-      let rounded = number.rounded(.toNearestOrEven)
-      guard rounded.magnitude < 9e18 else { throw DatabaseFault("22003", "\(other.name) out of range") }
-      return try other.stored(String(Int64(rounded)), now: now)
-    case (_, .jsonb, _), (_, .json, _):
-      var text: [UInt8] = []
-      appendJSON(value, to: &text)
-      return .text(String(decoding: text, as: UTF8.self))
-    default:
-      guard let text = postgresText(value) else { return .null }
-      return try other.stored(text, now: now)
-    }
-  }
-}

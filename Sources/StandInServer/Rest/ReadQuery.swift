@@ -38,6 +38,11 @@ final class ReadQuery {
     self.plan = plan
     self.context = context
     var builder = SQLBuilder(table: plan.table, now: context.now, alias: "t\(plan.depth)", shownName: plan.shownName)
+    // PostgREST names its subqueries so, and PostgreSQL takes each name once.
+    let names = plan.children.map { "\(plan.table.name)_\($0.name)_\($0.depth)" }
+    if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+      throw DatabaseFault("42712", "table name \"\(twice)\" specified more than once")
+    }
     let children = try plan.children.map { try ReadQuery($0, context) }
     self.children = children
     for child in children { builder.related[child.plan.name] = try child.exists(limited: true) }
@@ -56,12 +61,12 @@ final class ReadQuery {
     }
     for place in keyPlaces.joined() where !columns.contains(place) { columns.append(place) }
     self.columns = columns
-    names =
+    self.names =
       projection.names
       + children.flatMap { child in
         child.plan.isSpread ? child.names : child.plan.isEmpty ? [] : [child.plan.name]
       }
-    let last = Dictionary(names.enumerated().map { ($1, $0) }, uniquingKeysWith: { $1 })
+    let last = Dictionary(self.names.enumerated().map { ($1, $0) }, uniquingKeysWith: { $1 })
     memberOrder = last.sorted { JSONBText.isBefore($0.key, $1.key) }.map(\.value)
   }
 

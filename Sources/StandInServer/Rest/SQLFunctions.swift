@@ -8,6 +8,7 @@ enum SQLFunctions {
     try database.addFunction("tm_numeric_key", argumentCount: 1) { ColumnType.numeric.comparable($0[0]) }
     try database.addFunction("tm_jsonb_key", argumentCount: 1) { ColumnType.jsonb.comparable($0[0]) }
     try database.addFunction("tm_range_key", argumentCount: 1) { ColumnType.int4Range.comparable($0[0]) }
+    try database.addFunction("tm_array_key", argumentCount: 1) { ColumnType.textArray.comparable($0[0]) }
     try database.addFunction("tm_range", argumentCount: 3) { arguments in
       guard case .text(let name) = arguments[0], case .text(let left) = arguments[1],
         case .text(let right) = arguments[2], let range = try? IntegerRange(left), let other = try? IntegerRange(right)

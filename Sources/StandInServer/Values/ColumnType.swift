@@ -104,6 +104,7 @@ enum ColumnType: Hashable, Sendable {
     case .numeric: "tm_numeric_key(\(expression))"
     case .jsonb: "tm_jsonb_key(\(expression))"
     case .int4Range: "tm_range_key(\(expression))"
+    case .textArray, .int4Array: "tm_array_key(\(expression))"
     default: expression
     }
   }
@@ -113,6 +114,7 @@ enum ColumnType: Hashable, Sendable {
     guard case .text(let text) = value else { return value }
     switch self {
     case .numeric: return DecimalText(text).map { .blob($0.sortKey) } ?? .null
+    case .textArray, .int4Array: return .blob(arrayKey(of: text))
     case .int4Range: return (try? IntegerRange(text)).map { .blob($0.sortKey) } ?? .null
     case .jsonb: return JSONBText.sortKey(of: text).map(SQLiteValue.blob) ?? .null
     default: return value

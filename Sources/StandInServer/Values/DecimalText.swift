@@ -89,6 +89,23 @@ struct DecimalText {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// The nearest whole number, of two the one further from zero; `nil` for what is no number.
+  var roundedText: String? {
+    guard special == nil else { return nil }
+    guard point >= 0 else { return "0" }
+    var whole = (0..<point).map { $0 < digits.count ? digits[$0] : 0 }
+    if point < digits.count, digits[point] >= 5 {
+      var place = whole.count - 1
+      while place >= 0, whole[place] == 9 {
+        whole[place] = 0
+        place -= 1
+      }
+      if place >= 0 { whole[place] += 1 } else { whole.insert(1, at: 0) }
+    }
+    let text = String(decoding: whole.map { $0 + UInt8(ascii: "0") }, as: UTF8.self)
+    return (isNegative ? "-" : "") + (text.isEmpty ? "0" : text)
+  }
+
   /// Whether JSON has the number; `NaN` and the infinities travel as strings.
   var isFinite: Bool { special == nil }
 
