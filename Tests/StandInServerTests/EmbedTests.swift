@@ -115,6 +115,15 @@ import Testing
       "directors?select=films(n:extra->a->n,t:extra->a->>n,x:rating::text)&films.id=eq.2&id=eq.1",
       #"[{"films":[{"n": 5, "t": "5", "x": "10"}]}]"#
     ),
+    // How many related rows there are, where aggregate functions are off.
+    (
+      "directors?select=name,films(count)&order=id",
+      #"[{"name":"Ada","films":[{"count": 2}]}, "# + "\n"
+        + #" {"name":"Bo","films":[{"count": 1}]}]"#
+    ),
+    ("directors?select=...films(n:count)&id=eq.1", #"[{"n":[2]}]"#), ("films?select=count&id=gt.1", #"[{"count":3}]"#),
+    ("films?select=id,directors(count)&id=eq.4", #"[{"id":4,"directors":{"count": 0}}]"#),
+    ("films?select=reviews(count)&id=eq.1", #"[{"reviews":[{"count": 1}]}]"#),
     // Policies hold within.
     ("films?select=reviews(text)&id=eq.1", #"[{"reviews":[{"text": "mine"}]}]"#),
     ("films?select=id,reviews!inner()&reviews.text=eq.not mine", "[]"),
@@ -141,6 +150,7 @@ import Testing
     ("films?select=id,directors(id))", "400 PGRST100"), ("films?select=...directors", "400 PGRST100"),
     ("films?select=directors!inner", "400 PGRST100"), ("films?select=a:...directors(id)", "400 PGRST100"),
     ("films?select=directors->x(id)", "400 PGRST100"), ("films?select=actors(id),actors(name)", "400 42712"),
+    ("directors?select=films(id,count)", "400 42803"), ("films?select=count&order=id", "400 42803"),
   ]
 
   @Test("a read that names what there is not fails as PostgREST's does", arguments: failures)
@@ -215,6 +225,8 @@ import Testing
     _ = library.ask("DELETE", "secrets?id=eq.1")
     let gone = library.ask("DELETE", "specs?film_id=eq.1&select=camera,films(title)", prefer)
     #expect(gone.text == #"[{"camera":"Super 8","films":{"title": "One"}}]"#)
+    #expect(
+      library.ask("PATCH", "films?id=in.(1,9)&select=count", prefer, body: #"{"rating":1}"#).text == #"[{"count":2}]"#)
     #expect(library.failure("PATCH", "films?id=eq.9&select=nope(id)", body: "{}") == "400 PGRST200")
   }
 }

@@ -23,6 +23,33 @@ struct ReadPlan: Sendable {
     depth == 0 || relationship?.kind == .manyToMany ? table.name : "\(table.name)_\(depth)"
   }
 
+  /// Whether `count` alone is selected, which is no column.
+  ///
+  /// PostgreSQL takes `photos.count` for `count(photos)`, and so clients count related rows where aggregate functions
+  /// are off.
+  var countsRows: Bool {
+    guard select.count == 1, children.isEmpty, case .field(let field, _, _) = select[0], field.path.isEmpty else {
+      return false
+    }
+    return field.column == "count" && table.index(of: "count") == nil
+  }
+
+  /// A column that is selected beside `count`, which cannot be.
+  var columnBesideCount: String? {
+    guard table.index(of: "count") == nil, !countsRows else { return nil }
+    var hasCount = false
+    var beside: String?
+    for item in select {
+      switch item {
+      case .field(let field, _, _) where field.column == "count": hasCount = true
+      case .field(let field, _, _): beside = beside ?? field.column
+      case .everything: beside = beside ?? table.columns.first?.name
+      case .relation, .aggregate: continue
+      }
+    }
+    return hasCount ? beside : nil
+  }
+
   /// Whether nothing of it is shown, as in `photos()`.
   var isEmpty: Bool { select.isEmpty && children.allSatisfy(\.isEmpty) }
 

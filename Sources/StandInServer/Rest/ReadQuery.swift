@@ -23,6 +23,12 @@ final class ReadQuery {
   private let builder: SQLBuilder
   private let source: SQLText
   private let isTable: Bool
+  /// Whether not the rows are wanted but how many there are.
+  private let isCounting: Bool
+
+  private static let countTable = Table(
+    name: "count", columns: [Column(name: "count", type: .int8, notNull: true, defaultValue: nil, check: nil)],
+    primaryKey: [], uniques: [], foreignKeys: [], owner: nil, version: nil, grants: [])
   private let filters: SQLText?
   private let order: SQLText?
   /// The columns by which the children are found, as places in the table.
@@ -52,7 +58,17 @@ final class ReadQuery {
     self.builder = builder
     self.source = source ?? SQLText(sql: builder.from)
     isTable = source == nil
-    projection = try Projection(plan.select, of: builder)
+    isCounting = plan.countsRows
+    if let column = isCounting ? plan.order.first?.field.column : plan.columnBesideCount {
+      throw DatabaseFault(
+        "42803",
+        "column \"\(plan.shownName).\(column)\" must appear in the GROUP BY clause or be used in an aggregate function")
+    }
+    if isCounting {
+      projection = try Projection(plan.select, of: SQLBuilder(table: Self.countTable, now: context.now))
+    } else {
+      projection = try Projection(plan.select, of: builder)
+    }
     filters = try builder.conditions(plan.filters)
     order = try builder.order(plan.order)
     var columns = projection.columns
@@ -108,7 +124,8 @@ final class ReadQuery {
 
   /// The rows that belong to one row of the table around.
   func rows(of parent: [SQLiteValue], in database: Database) throws -> [Row] {
-    guard let relationship = plan.relationship, !parent.contains(.null) else { return [] }
+    guard let relationship = plan.relationship else { return [] }
+    guard !parent.contains(.null) else { return isCounting ? [Row(values: [0])] : [] }
     var condition = try joinedToValues(relationship, parent)
     condition = condition + SQLText(sql: " AND ") + (try self.condition(limited: true))
     return try read(
@@ -120,7 +137,9 @@ final class ReadQuery {
   ) throws -> [Row] {
     // A select list without any column still has its rows.
     let list =
-      columns.isEmpty ? "1" : columns.map { builder.sqlName(plan.table.columns[$0]) }.joined(separator: ", ")
+      isCounting
+      ? "count(*)"
+      : columns.isEmpty ? "1" : columns.map { builder.sqlName(plan.table.columns[$0]) }.joined(separator: ", ")
     var sql = "SELECT \(list) FROM \(source.sql) WHERE \(condition.sql)"
     var bindings = source.bindings + condition.bindings
     if let order {
@@ -238,8 +257,11 @@ final class ReadQuery {
     let values: [SQLiteValue]
   }
 
-  /// A row that a write holds in its hands.
-  func row(of stored: StoredRow) -> Row { Row(values: columns.map { stored.values[$0] }) }
+  /// The rows that a write holds in its hands.
+  func rows(of stored: [StoredRow]) -> [Row] {
+    guard !isCounting else { return [Row(values: [.integer(Int64(stored.count))])] }
+    return stored.map { row in Row(values: columns.map { row.values[$0] }) }
+  }
 
   /// The values by which a child's rows are found.
   func key(of child: Int, in row: Row) -> [SQLiteValue] {

@@ -111,6 +111,7 @@ struct RestService: Sendable {
       return try call(request, segments[1], caller: caller, now: now, database: database)
     }
     if segments.isEmpty || segments == [""] {
+      if request.method == "OPTIONS" { return StandInAnswer(status: 200, fields: [("Allow", "OPTIONS,GET,HEAD")]) }
       throw RestError(404, "PGRST126", "Root endpoint metadata is disabled")
     }
     guard segments.count == 1 else { throw RestError(404, "PGRST125", "Invalid path specified in request URL") }

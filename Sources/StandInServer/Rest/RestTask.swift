@@ -184,7 +184,7 @@ struct RestTask: Sendable {
   /// The rows that were written, with what is embedded in them.
   private func body(_ rows: [StoredRow], _ returned: ReadQuery, in database: Database) throws -> [UInt8] {
     let output = RowOutput(query: returned, database: database, media: media)
-    return try output.body(try rows.map(returned.row).filter(output.isShown))
+    return try output.body(try returned.rows(of: rows).filter(output.isShown))
   }
 
   private func representation(
