@@ -23,6 +23,14 @@ struct UnknownNameTests {
     }
   }
 
+  /// Expects that a pass says what of which table it waits for.
+  private func expectWait(_ report: SyncReport, at location: SourceLocation = #_sourceLocation) {
+    guard case .schemaCache("tasks", _)? = report.stoppedBy else {
+      Issue.record("\(String(describing: report.stoppedBy))", sourceLocation: location)
+      return
+    }
+  }
+
   @Test(
     "keeps its table's writes in order and lets the other tables go on",
     arguments: [(400, "PGRST204"), (404, "PGRST205")]
@@ -36,10 +44,7 @@ struct UnknownNameTests {
 
     let report = await desk.sync()
     #expect(Counts(report) == Counts(synced: 2, remaining: 2))
-    guard case .schemaCache("tasks", _)? = report.stoppedBy else {
-      Issue.record("\(String(describing: report.stoppedBy))")
-      return
-    }
+    expectWait(report)
     #expect(try desk.pending.map(\.write.table) == ["tasks", "tasks"])
     #expect(try desk.pending.map(\.sendCount) == [0, 0])
     desk.checkScript()
@@ -58,10 +63,7 @@ struct UnknownNameTests {
     try note(1, desk)
     let report = await desk.sync()
     #expect(Counts(report) == Counts(remaining: 2))
-    guard case .schemaCache("tasks", _)? = report.stoppedBy else {
-      Issue.record("\(String(describing: report.stoppedBy))")
-      return
-    }
+    expectWait(report)
     #expect(try desk.rejected.isEmpty)
     desk.http.add([.rows(Desk.json("Buy milk", t2)), .rows(#"[{"id":1,"text":"x"}]"#)])
     #expect(Counts(await desk.sync()) == Counts(synced: 2))
@@ -95,10 +97,7 @@ struct UnknownNameTests {
     try note(1, desk)
     let report = await desk.sync()
     #expect(Counts(report) == Counts(remaining: 2))
-    guard case .schemaCache("tasks", _)? = report.stoppedBy else {
-      Issue.record("\(String(describing: report.stoppedBy))")
-      return
-    }
+    expectWait(report)
     desk.checkScript()
   }
 }
