@@ -24,7 +24,7 @@ struct ListQuery: Sendable, Hashable {
 
   /// The query of a request; `nil` for one whose answer is no plain list.
   init?(_ request: TableRequest) {
-    guard request.action == .select, request.count == nil, !request.isSingle else { return nil }
+    guard request.action == .select, request.count == nil, !request.isSingle, !request.stripsNulls else { return nil }
     let selection = Selection(request)
     var json = JSONObject()
     if !selection.isExact, let words = request.selection {

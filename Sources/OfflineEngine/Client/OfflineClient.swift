@@ -26,6 +26,7 @@ public final class OfflineClient: Sendable {
     /// Counts how often the data on this device was cleared.
     var clearings = 0
     var hasWarnedOfDryRun = false
+    var tablesFoundCut: Set<String> = []
     var lastSyncedAt: WallTime?
     var lastSyncError: SyncFailed?
     /// What the client has last acted on.
@@ -350,6 +351,14 @@ public final class OfflineClient: Sendable {
     try await first.interruptingPasses { () async throws(OfflineError) in
       try await interruptingPasses(of: engines.dropFirst(), body)
     }
+  }
+
+  /// Warns once a table that the project's row limit cuts what is read of it.
+  func warnOfRowLimit(_ table: String, _ count: Int) {
+    guard state.withLock({ $0.tablesFoundCut.insert(table).inserted }) else { return }
+    configuration.warn(
+      "a read of '\(table)' got \(count) rows, the project's row limit: there may be more; read it in pages, or let "
+        + "'readsPastRowLimit' do so")
   }
 
   /// Warns once a client that the project commits dry runs.

@@ -21,6 +21,15 @@ public struct OfflineConfiguration: Sendable {
   public var autoSync = true
   /// How much the rejected and the conflicted list hold.
   public var listBounds: ListBounds? = .standard
+  /// The most rows that the project answers to one request ("Max rows" in its API settings); `nil` for no limit.
+  ///
+  /// The server does not say where it stopped: an answer of that many rows, where more were asked for, counts as cut.
+  public var rowLimit: Int? = 1_000
+  /// Whether reads that meet the row limit go on behind the last row, in pages by the table's key.
+  ///
+  /// Only reads can that show the key and ask for no order or for the key's own, ascending; those of them that may meet
+  /// the limit are sent in the key's order. Others are cut, and say so (`OfflineResponse.isCut`).
+  public var readsPastRowLimit = false
   /// How much of the answers to reads is kept; `nil` keeps them all.
   public var cacheBounds: CacheBounds? = .standard
   /// Where the session lives between runs; `nil` makes a client without Auth, whose requests carry the project's key.
@@ -48,6 +57,7 @@ extension OfflineConfiguration {
   func validate() throws(OfflineError) {
     guard !databasePath.isEmpty else { throw .configuration(reason: "'databasePath' is empty") }
     guard !schema.isEmpty else { throw .configuration(reason: "'schema' is empty") }
+    if let rowLimit, rowLimit < 1 { throw .configuration(reason: "'rowLimit' is below 1") }
     for (table, columns) in primaryKeys {
       guard !columns.isEmpty, columns.allSatisfy({ !$0.isEmpty }) else {
         throw .configuration(reason: "the primary key of '\(table)' names no column")

@@ -12,17 +12,21 @@ public struct OfflineResponse<Value: Sendable>: Sendable {
   public var fetchedAt: Date?
   /// Whether a queued write changed the rows.
   public var hasPendingMutations: Bool
+  /// Whether the server stopped at the project's row limit before it had given all that was asked for, as far as can be
+  /// told: read on in pages.
+  public var isCut: Bool
 
   /// A response of the given parts.
   public init(
     value: Value, count: Int? = nil, isFromCache: Bool = false, fetchedAt: Date? = nil,
-    hasPendingMutations: Bool = false
+    hasPendingMutations: Bool = false, isCut: Bool = false
   ) {
     self.value = value
     self.count = count
     self.isFromCache = isFromCache
     self.fetchedAt = fetchedAt
     self.hasPendingMutations = hasPendingMutations
+    self.isCut = isCut
   }
 }
 

@@ -365,7 +365,7 @@ private struct TablePull {
 /// The condition that a row comes strictly behind the given values in the order of the columns.
 ///
 /// Of several columns: `or=(a.gt.1,and(a.eq.1,b.gt.2))`, the keyset page of protocol sheet postgrest-client, section 5.
-private func keyset(_ columns: [String], after values: [JSONValue]) -> Filter {
+func keyset(_ columns: [String], after values: [JSONValue]) -> Filter {
   guard let column = columns.first, let value = values.first else { return .and([]) }
   let first = Filter.gt(column, value)
   guard columns.count > 1, values.count > 1 else { return first }

@@ -281,14 +281,14 @@ private final class LiveRead: Sendable {
   private static func snapshot(_ shown: ShownList) -> QuerySnapshot<JSONObject> {
     QuerySnapshot(
       rows: shown.rows, isFromCache: true, fetchedAt: shown.fetchedAt?.date,
-      hasPendingMutations: shown.hasPendingMutations, refresh: .idle)
+      hasPendingMutations: shown.hasPendingMutations, refresh: .idle, isCut: shown.cutAt != nil)
   }
 }
 
 extension QuerySnapshot<JSONObject> {
   /// Whether a reader could not tell the two apart but by the time of an answer that said the same.
   fileprivate func isSame(as other: QuerySnapshot<JSONObject>) -> Bool {
-    isFromCache == other.isFromCache && hasPendingMutations == other.hasPendingMutations
+    isFromCache == other.isFromCache && hasPendingMutations == other.hasPendingMutations && isCut == other.isCut
       && refresh.isSame(as: other.refresh) && (fetchedAt == nil) == (other.fetchedAt == nil) && rows == other.rows
   }
 }

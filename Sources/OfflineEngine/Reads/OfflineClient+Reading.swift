@@ -31,7 +31,9 @@ extension OfflineClient {
   func read(_ builder: ReadBuilder) async throws -> OfflineResponse<OfflineJSON> {
     try checkOpen()
     try Task.checkCancellation()
-    guard let query = ListQuery(builder.request) else { return try await readUncached(builder) }
+    guard !builder.isMaybeSingle, let query = ListQuery(builder.request) else {
+      return try await readUncached(builder)
+    }
     let list = ListRead(query: query, table: description(query), request: builder.request)
     switch builder.strategy.kind {
     case .networkOnly:
@@ -123,13 +125,13 @@ extension OfflineClient {
     let clearings = clearings
     let place = store.accepted.begin()
     defer { store.accepted.end(place) }
-    let answer = try await send(list.request, session)
+    let (rows, cutAt) = try await readRows(list.request, list.table, session)
     do {
       var shown = try store.transaction(user: identity.user ?? "") { transaction in
         // What was asked for before the data on this device was cleared must not come back to it.
         try transaction.show(
-          answer: answer.rows, to: list.query, list.table, askedAt: place, store.accepted,
-          isKept: identity.isSettled && self.clearings == clearings, bounds: configuration.cacheBounds)
+          answer: rows, to: list.query, list.table, askedAt: place, store.accepted,
+          isKept: identity.isSettled && self.clearings == clearings, bounds: configuration.cacheBounds, cutAt: cutAt)
       }
       if !identity.isSettled { shown.fetchedAt = nil }
       var response = shown.response
@@ -144,16 +146,29 @@ extension OfflineClient {
   private func readUncached(_ builder: ReadBuilder) async throws -> OfflineResponse<OfflineJSON> {
     guard builder.strategy.kind != .cacheOnly else { throw OfflineError.cacheMiss }
     let request = builder.request
-    let answer = try await asSettled(builder.table) { session in
+    // That there is no such row is an answer also while a session is being restored.
+    let isEnough = { (answer: TableAnswer) in builder.isMaybeSingle && answer.rows.isEmpty }
+    let answer = try await asSettled(builder.table, isEnough: isEnough) { session in
       try await retrying(hasFallback: false) { try await send(request, session) }
     }
-    let row = builder.isSingle ? answer.rows.first : nil
-    return OfflineResponse(
-      value: row.map { .object($0) } ?? .array(answer.rows.map { .object($0) }), count: answer.total)
+    var response = OfflineResponse(
+      value: OfflineJSON.array(answer.rows.map { .object($0) }), count: answer.total)
+    if builder.isMaybeSingle {
+      guard answer.rows.count <= 1 else {
+        throw OfflineError.refused(
+          ServerError(status: 406, code: "PGRST116", message: "more than one row matches, although one was expected"))
+      }
+      response.value = answer.rows.first.map { .object($0) } ?? .null
+    } else if builder.isSingle, let row = answer.rows.first {
+      response.value = .object(row)
+    } else if request.returnsRows {
+      response.isCut = cutAt(answer, request) != nil
+    }
+    return response
   }
 
   /// A read whose answer is text.
-  func readCSV(_ builder: ReadBuilder) async throws -> OfflineResponse<String> {
+  func readText(_ builder: ReadBuilder, in form: AnswerForm) async throws -> OfflineResponse<String> {
     try checkOpen()
     try Task.checkCancellation()
     guard builder.strategy.kind != .cacheOnly else { throw OfflineError.cacheMiss }
@@ -162,14 +177,14 @@ extension OfflineClient {
       try await retrying(hasFallback: false) {
         guard network.isEnabled else { throw OfflineError.networkDisabled }
         return try await withToken(session) { token throws(SupabaseError) in
-          try await tables.csv(request, accessToken: token)
+          try await tables.text(request, in: form, accessToken: token)
         }
       }
     }
     return OfflineResponse(value: text)
   }
 
-  private func send(_ request: TableRequest, _ session: SessionState) async throws -> TableAnswer {
+  func send(_ request: TableRequest, _ session: SessionState) async throws -> TableAnswer {
     guard network.isEnabled else { throw OfflineError.networkDisabled }
     return try await withToken(session) { token throws(SupabaseError) in
       try await tables.send(request, accessToken: token)
@@ -196,7 +211,11 @@ extension OfflineClient {
   }
 
   /// Asks, and asks again while the stored session is being restored: what its key alone shows is no user's answer.
-  private func asSettled<T: Sendable>(_ table: String, _ ask: (SessionState) async throws -> T) async throws -> T {
+  ///
+  /// - Parameter isEnough: Whether an answer is taken for what it is meanwhile.
+  private func asSettled<T: Sendable>(
+    _ table: String, isEnough: (T) -> Bool = { _ in false }, _ ask: (SessionState) async throws -> T
+  ) async throws -> T {
     var waits = Self.restoringWaits[...]
     let first = auth.state
     while true {
@@ -209,6 +228,7 @@ extension OfflineClient {
         guard !session.isSettled, (error as? OfflineError)?.isAnswer ?? false else { throw error }
         answer = .failure(error)
       }
+      if case .success(let value) = answer, isEnough(value) { return value }
       guard !session.isSettled else { return try answer.get() }
       guard let wait = waits.popFirst() else {
         configuration.warn(
@@ -250,6 +270,6 @@ extension ShownList {
   var response: OfflineResponse<OfflineJSON> {
     OfflineResponse(
       value: .array(rows.map { .object($0) }), isFromCache: true, fetchedAt: fetchedAt?.date,
-      hasPendingMutations: hasPendingMutations)
+      hasPendingMutations: hasPendingMutations, isCut: cutAt != nil)
   }
 }

@@ -35,6 +35,9 @@ public struct QuerySnapshot<Row: Sendable>: Sendable {
   public var hasPendingMutations: Bool
   /// Where the refresh stands.
   public var refresh: RefreshState
+  /// Whether the server stopped at the project's row limit before it had given all that was asked for, as far as can be
+  /// told: follow the rows in pages.
+  public var isCut = false
 }
 
 /// A live read that is being built; nothing is read before a loop over its snapshots begins.
@@ -111,7 +114,7 @@ public struct QuerySnapshotSequence<Row: Decodable & Sendable>: AsyncSequence, S
       let rows = try RowCoding.value([Row].self, .array(snapshot.rows.map { .object($0) }))
       return QuerySnapshot(
         rows: rows, isFromCache: snapshot.isFromCache, fetchedAt: snapshot.fetchedAt,
-        hasPendingMutations: snapshot.hasPendingMutations, refresh: snapshot.refresh)
+        hasPendingMutations: snapshot.hasPendingMutations, refresh: snapshot.refresh, isCut: snapshot.isCut)
     }
   }
 }

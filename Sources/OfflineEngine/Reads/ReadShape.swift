@@ -57,6 +57,8 @@ public struct ReadBuilder: ReadShaping {
   /// The rows left out before the first.
   public var offset: Int?
   private(set) var isSingle = false
+  private(set) var isMaybeSingle = false
+  private(set) var stripsNulls = false
 
   init(
     client: OfflineClient, schema: String, table: String, selection: String, isHead: Bool, count: Count?,
@@ -78,15 +80,32 @@ public struct ReadBuilder: ReadShaping {
     return builder
   }
 
+  /// Expects one row or none, which comes by itself rather than in a list; such a read is never kept.
+  ///
+  /// Read it as an optional value: `execute(Task?.self)`.
+  public func maybeSingle() -> ReadBuilder {
+    var builder = self
+    builder.isMaybeSingle = true
+    return builder
+  }
+
+  /// Leaves members without a value out of the rows; such a read is never kept.
+  public func stripNulls() -> ReadBuilder {
+    var builder = self
+    builder.stripsNulls = true
+    return builder
+  }
+
   /// Reads, and gives what is known beside the rows, such as their count.
   ///
   /// - Throws: `OfflineError`, or `CancellationError` when the task is cancelled.
   @discardableResult
   public func execute() async throws -> OfflineResponse<Void> { try await client.read(self).map { _ in () } }
 
-  /// Reads the rows: a list, or one row after `single()`.
+  /// Reads the rows: a list, or one row after `single()` and `maybeSingle()`.
   ///
-  /// - Throws: As `execute()`; `OfflineError.decoding` when the rows do not have the shape.
+  /// - Throws: As `execute()`; `OfflineError.decoding` when the rows do not have the shape, `.refused` with PostgREST's
+  ///   code `PGRST116` when one row was expected and there are others.
   public func execute<Value: Decodable & Sendable>(_ type: Value.Type) async throws -> OfflineResponse<Value> {
     try await client.read(self).map { try RowCoding.value(type, $0) }
   }
@@ -94,7 +113,30 @@ public struct ReadBuilder: ReadShaping {
   /// Reads the rows as the server writes them in CSV (RFC 4180), with a line of names first; such a read is never kept.
   ///
   /// - Throws: As `execute()`.
-  public func executeCSV() async throws -> OfflineResponse<String> { try await client.readCSV(self) }
+  public func executeCSV() async throws -> OfflineResponse<String> { try await client.readText(self, in: .csv) }
+
+  /// Reads the rows of a table with a geometry as a GeoJSON feature collection; such a read is never kept.
+  ///
+  /// - Throws: As `execute()`.
+  public func executeGeoJSON() async throws -> OfflineResponse<OfflineJSON> {
+    try await client.readText(self, in: .geoJSON).map { text throws(OfflineError) in
+      do { return try OfflineJSON(parsing: text) } catch { throw .decoding(reason: "the answer is not JSON") }
+    }
+  }
+
+  /// Asks how the database would go about the read, where the project shows it (`db-plan-enabled`); never kept.
+  ///
+  /// - Parameters:
+  ///   - analyze: Whether the read is made, and how long its steps took.
+  ///   - isJSON: Whether the plan is said in JSON, rather than in lines for people.
+  ///   - options: More words of `EXPLAIN` that PostgREST takes: `verbose`, `settings`, `buffers`, `wal`.
+  /// - Throws: As `execute()`.
+  public func executeExplain(analyze: Bool = false, isJSON: Bool = false, options: [String] = []) async throws
+    -> OfflineResponse<String>
+  {
+    let words = (analyze ? ["analyze"] : []) + options
+    return try await client.readText(self, in: .plan(AnswerForm.PlanOptions(isJSON: isJSON, words: words)))
+  }
 
   /// The request as it is sent.
   var request: TableRequest {
@@ -104,10 +146,12 @@ public struct ReadBuilder: ReadShaping {
     request.selection = selection == "*" ? nil : selection
     request.filters = conditions.grouped
     request.order = order
-    request.limit = limit
+    // A second row is enough to know that there are several.
+    request.limit = isMaybeSingle ? min(limit ?? 2, 2) : limit
     request.offset = offset
     request.count = count
     request.isSingle = isSingle
+    request.stripsNulls = stripsNulls
     return request
   }
 }
@@ -117,7 +161,7 @@ extension OfflineResponse {
   func map<Other: Sendable>(_ transform: (Value) throws -> Other) rethrows -> OfflineResponse<Other> {
     OfflineResponse<Other>(
       value: try transform(value), count: count, isFromCache: isFromCache, fetchedAt: fetchedAt,
-      hasPendingMutations: hasPendingMutations)
+      hasPendingMutations: hasPendingMutations, isCut: isCut)
   }
 }
 

@@ -10,7 +10,7 @@ extension EngineTransaction {
     try remove(mutation.id)
     if table.isMirrored {
       try mirror(mutation.write, table, answer: answer, origin)
-    } else if let answer, case .reading(let row) = origin {
+    } else if let answer, case .reading(let row) = origin, mutation.write.operation != .delete {
       try applyServerRow(table, mutation.write.key, row.merging(answer), keepsVersion: false)
     } else {
       try applyAccepted(mutation.write, table, rows: answer.map { [$0] })

@@ -9,7 +9,7 @@ extension TableRequest {
     let path = "/\(PercentEncoding.segment(table))"
     let query = items.isEmpty ? "" : "?" + items.joined(separator: "&")
     var fields = project.identityFields(accessToken: accessToken)
-    fields.add("Accept", isSingle ? "application/vnd.pgrst.object+json" : "application/json")
+    fields.add("Accept", accepted)
     fields.add(isRead ? "Accept-Profile" : "Content-Profile", schema)
     fields.add("Content-Type", "application/json")
     if !preferences.isEmpty { fields.add("Prefer", preferences.joined(separator: ",")) }
@@ -32,6 +32,11 @@ extension TableRequest {
     case .update: "PATCH"
     case .delete: "DELETE"
     }
+  }
+
+  private var accepted: String {
+    if stripsNulls { return "application/vnd.pgrst.\(isSingle ? "object" : "array")+json;nulls=stripped" }
+    return isSingle ? "application/vnd.pgrst.object+json" : "application/json"
   }
 
   private var body: [UInt8]? {

@@ -58,6 +58,8 @@ public struct TableRequest: Sendable, Hashable {
   public var takesDefaults = false
   /// Whether exactly one row is asked for: none or several are an error, and a write of them is taken back.
   public var isSingle = false
+  /// Whether members without a value are left out of the rows that are given back.
+  public var stripsNulls = false
   /// Whether the server is asked to take the write back, which it does only where the project allows it.
   public var isDryRun = false
 

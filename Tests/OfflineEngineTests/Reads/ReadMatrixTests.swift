@@ -211,37 +211,95 @@ import Testing
     desk.check()
   }
 
-  @Test func `a single row, a count, a head and CSV are never kept and never come from the cache`() async throws {
+  @Test func `a single row, a count, a head and other shapes are never kept and never come from the cache`()
+    async throws
+  {
     let desk = try await ReadDesk()
     try await desk.warm()
     func reads(_ strategy: ReadStrategy) -> [ReadBuilder] {
       [
         desk.tasks.select(readStrategy: strategy).single(), desk.tasks.select(count: .exact, readStrategy: strategy),
         desk.tasks.select("id", head: true, count: .exact, readStrategy: strategy),
+        desk.tasks.select(readStrategy: strategy).maybeSingle(), desk.tasks.select(readStrategy: strategy).stripNulls(),
       ]
     }
+    func texts(_ strategy: ReadStrategy) -> [@Sendable () async throws -> String] {
+      let read = desk.tasks.select(readStrategy: strategy)
+      return [
+        { try await read.executeCSV().value }, { try await read.executeGeoJSON().value.serialized() },
+        { try await read.executeExplain().value },
+        { try await read.executeExplain(analyze: true, isJSON: true, options: ["verbose"]).value },
+      ]
+    }
+    let lists = {
+      try desk.client.store.read(user: Desk.user) { try $0.cachedLists("tasks", schema: "public").map(\.query.text) }
+    }
+    let kept = try lists()
     for read in reads(.cacheOnly) {
       await #expect { try await read.execute() } throws: {
         if case OfflineError.cacheMiss = $0 { true } else { false }
       }
     }
-    await #expect(throws: OfflineError.self) {
-      try await desk.tasks.select(readStrategy: .cacheOnly).executeCSV()
+    for read in texts(.cacheOnly) {
+      await #expect { try await read() } throws: { if case OfflineError.cacheMiss = $0 { true } else { false } }
     }
     await desk.say(.offline, .offline)
     for read in reads(.networkFirst) {
       desk.http.add([.offline])
       await #expect { try await read.execute() } throws: { Thrown($0) == .connectivity }
     }
+    for read in texts(.networkFirst) {
+      desk.http.add([.offline])
+      await #expect { try await read() } throws: { Thrown($0) == .connectivity }
+    }
     desk.http.add([
       .answer(200, ReadDesk.milk), .answer(206, ReadDesk.rows, ["Content-Range": "0-0/12"]),
-      .answer(200, "", ["Content-Range": "*/12"]), .answer(200, "id,title\n1,Milk", ["Content-Type": "text/csv"]),
+      .answer(200, "", ["Content-Range": "*/12"]),
     ])
     #expect(try await reads(.networkFirst)[0].execute(TaskRow.self).value == TaskRow(id: 1, title: "Milk"))
     let counted = try await reads(.networkFirst)[1].execute([TaskRow].self)
     #expect(counted.count == 12 && counted.fetchedAt == nil && !counted.isFromCache)
     #expect(try await reads(.networkFirst)[2].execute().count == 12)
-    #expect(try await desk.tasks.select().executeCSV().value == "id,title\n1,Milk")
+    desk.http.add([
+      .rows(ReadDesk.rows), .rows(ReadDesk.rows), .answer(200, "id,title\n1,Milk", ["Content-Type": "text/csv"]),
+      .answer(
+        200, #"{"type":"FeatureCollection","features":[]}"#, ["Content-Type": "application/geo+json; charset=utf-8"]),
+      .answer(200, "Seq Scan on tasks", ["Content-Type": #"application/vnd.pgrst.plan+text; for="application/json""#]),
+      .answer(200, "[]", ["Content-Type": #"application/vnd.pgrst.plan+json; for="application/json""#]),
+    ])
+    #expect(try await reads(.networkFirst)[3].execute(TaskRow?.self).value == TaskRow(id: 1, title: "Milk"))
+    #expect(try await reads(.networkFirst)[4].execute([TaskRow].self).value == [TaskRow(id: 1, title: "Milk")])
+    for (read, answer) in zip(
+      texts(.networkFirst),
+      ["id,title\n1,Milk", #"{"type":"FeatureCollection","features":[]}"#, "Seq Scan on tasks", "[]"])
+    {
+      #expect(try await read() == answer)
+    }
+    #expect(
+      desk.http.requests.suffix(5).map { $0.fields["Accept"] } == [
+        "application/vnd.pgrst.array+json;nulls=stripped", "text/csv", "application/geo+json",
+        #"application/vnd.pgrst.plan+text; for="application/json""#,
+        #"application/vnd.pgrst.plan+json; for="application/json"; options=analyze|verbose"#,
+      ])
+    #expect(try lists() == kept)
+    // A gateway's page is none of them.
+    for read in texts(.networkFirst) {
+      desk.http.add([.answer(200, "<html>", ["Content-Type": "text/html"])])
+      await #expect { try await read() } throws: { if case OfflineError.notAnAnswer = $0 { true } else { false } }
+    }
+    desk.check()
+  }
+
+  @Test func `one row or none comes by itself, and several are refused as the server refuses them`() async throws {
+    let desk = try await ReadDesk()
+    let read = desk.tasks.select().maybeSingle()
+    desk.http.add([.rows(ReadDesk.rows), .rows("[]"), .rows("[]"), .rows("[\(ReadDesk.milk),\(ReadDesk.milk)]")])
+    #expect(try await read.execute(TaskRow?.self).value == TaskRow(id: 1, title: "Milk"))
+    #expect(try await read.execute(TaskRow?.self).value == nil)
+    #expect(try await read.limit(1).execute(TaskRow?.self).value == nil)
+    await #expect { try await read.execute(TaskRow?.self) } throws: { Thrown($0) == .refused(406, "PGRST116") }
+    #expect(desk.http.lines.map { $0.hasSuffix("limit=1") } == [false, false, true, false])
+    #expect(desk.http.lines.allSatisfy { $0.contains("limit=") })
     desk.check()
   }
 
@@ -321,6 +379,16 @@ import Testing
     await #expect(throws: OfflineError.self) {
       try await desk.tasks.select(readStrategy: .cacheOnly).execute([TaskRow].self)
     }
+    gate.open()
+  }
+
+  @Test func `that there is no such row is said at once`() async throws {
+    let (gate, asked) = (Gate(), Gate())
+    let desk = try await ReadDesk([Self.refresh(gate, asked)], session: Self.expired)
+    await asked.opened()
+    desk.http.add([.rows("[]")])
+    #expect(try await desk.tasks.select().maybeSingle().execute(TaskRow?.self).value == nil)
+    #expect(desk.http.requests.filter { $0.method == "GET" }.count == 1)
     gate.open()
   }
 

@@ -45,9 +45,10 @@ struct ReadDesk {
   static let milk = #"{"id":1,"title":"Milk","done":false}"#
   static let rows = "[\(milk)]"
 
-  init(_ steps: [ScriptedExchange.Step] = [], session: Session? = session(of: Desk.user), hasAuth: Bool = true)
-    async throws
-  {
+  init(
+    _ steps: [ScriptedExchange.Step] = [], session: Session? = session(of: Desk.user), hasAuth: Bool = true,
+    change: (inout OfflineConfiguration) -> Void = { _ in }
+  ) async throws {
     http = ScriptedExchange(steps)
     var configuration = OfflineConfiguration(
       project: try Project(url: "http://scripted", key: Secret("sb_publishable_key")), databasePath: ":memory:")
@@ -56,6 +57,7 @@ struct ReadDesk {
     configuration.autoSync = false
     configuration.versionColumns = ["tasks": "updated_at"]
     configuration.warn = { [warnings] in warnings.add($0) }
+    change(&configuration)
     client = try OfflineClient(
       configuration, environment: EngineEnvironment(clock: clock, http: http, makeID: { "unused" }))
     try await client.open()
