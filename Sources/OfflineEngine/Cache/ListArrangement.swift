@@ -4,6 +4,8 @@ import SQLite
 struct ArrangedRow {
   /// The row that it was; `nil` for one that was not in the list.
   var origin: ListRow?
+  /// Whether it is to stand elsewhere than it did; those that do not are in the order they were in.
+  var hasMoved = false
   /// Its key, where the list shows that.
   var key: String?
   /// What the list shows of it; `nil` leaves what it showed.
@@ -24,13 +26,10 @@ extension EngineTransaction {
   ///     the row that it is to stand before, or last to stand behind all others.
   /// - Returns: Whether anything was written.
   func arrange(_ list: CachedList, over old: [ListRow], _ new: [ArrangedRow], isWhole: Bool) throws -> Bool {
-    var numbers: [Int64: Int] = [:]
-    for (number, row) in old.enumerated() { numbers[row.place] = number }
-    let origins = new.map { $0.origin.flatMap { numbers[$0.place] } }
-    let stays = ListDifference.staying(origins)
-    let named = Set(origins.compactMap(\.self))
-    let gone = old.indices.filter { !named.contains($0) }
-    for number in gone { try remove(old[number].place, from: list) }
+    let stays = new.map { $0.origin != nil && !$0.hasMoved }
+    let named = Set(new.compactMap { $0.origin?.place })
+    let gone = old.filter { !named.contains($0.place) }
+    for row in gone { try remove(row.place, from: list) }
     var isChanged = !gone.isEmpty
     for row in new {
       guard let origin = row.origin, let text = row.text else { continue }

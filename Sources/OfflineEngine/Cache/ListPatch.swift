@@ -210,7 +210,7 @@ extension EngineTransaction {
       guard result.isChanged else { return result.isUncertain }
       let arranged = result.rows.map { row in
         ArrangedRow(
-          origin: row.original, key: row.key,
+          origin: row.original, hasMoved: row.hasMoved, key: row.key,
           text: row.isChanged ? JSONValue.object(row.row).serialized() : nil)
       }
       _ = try arrange(list, over: rows, arranged, isWhole: isWhole)

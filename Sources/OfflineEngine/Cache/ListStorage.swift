@@ -31,12 +31,15 @@ extension EngineTransaction {
     let names = { (key: String?, text: String) in key.map { "k\($0)" } ?? "t\(text)" }
     let origins = ListDifference.matches(
       old.map { names($0.row.key, $0.text) }, zip(keys, texts).map { names($0, $1) })
+    let stays = ListDifference.staying(origins)
     var arranged: [ArrangedRow] = []
     arranged.reserveCapacity(rows.count)
     for (index, origin) in origins.enumerated() {
       let isSame = origin.map { old[$0].text == texts[index] } ?? false
       arranged.append(
-        ArrangedRow(origin: origin.map { old[$0].row }, key: keys[index], text: isSame ? nil : texts[index]))
+        ArrangedRow(
+          origin: origin.map { old[$0].row }, hasMoved: !stays[index], key: keys[index],
+          text: isSame ? nil : texts[index]))
     }
     let isChanged = try arrange(list, over: old.map(\.row), arranged, isWhole: true)
     if isChanged || before == nil || isStale { try noteTableChange(query.table) }

@@ -265,6 +265,61 @@ import Testing
     #expect(try shown(all)?[50] == Self.row(50, "Other"))
   }
 
+  private static func ranked(_ id: Int64, _ rank: Int) -> JSONObject {
+    ["id": .number(JSONNumber(id)), "rank": .number(JSONNumber(Int64(rank)))]
+  }
+
+  private static func upsert(_ rows: [JSONObject]) -> Write {
+    var write = Write.insert(into: "tasks", key: RowKey([]), values: [:])
+    write.operation = .upsert
+    write.request = WriteRequest()
+    write.request?.rows = rows
+    write.request?.rowKeys = rows.compactMap(table.key)
+    return write
+  }
+
+  @Test func `rows that pass others on their way to new places leave the rest in order`() throws {
+    let store = try EngineStore(path: ":memory:", clock: VirtualClock())
+    let query = try Self.query(order: [Order("rank")])
+    let rows = (0..<30 as Range<Int64>).map { Self.ranked($0, Int($0) * 10) }
+    try store.transaction(user: "u", keep(rows, query))
+    // The first passes eighteen rows, the second one of those beside which the first comes to stand.
+    let write = Self.upsert([Self.ranked(1, 205), Self.ranked(20, 185)])
+    try store.transaction(user: "u") { try $0.applyAccepted(write, Self.table, rows: nil) }
+    let shown = try store.read(user: "u") { try $0.shownList(query, Self.table) }
+    let numbers = shown?.rows.compactMap { $0["id"]?.numberValue?.int64 }
+    #expect(numbers == [0] + (2...18) + [20, 19, 1] + (21...29))
+    #expect(shown?.isStale == false)
+  }
+
+  @Test(arguments: seeds) func `rows of a long list stand where their order says, however many move at once`(seed: Int)
+    throws
+  {
+    var random = Seeded(UInt64(seed + 7_000))
+    let store = try EngineStore(path: ":memory:", clock: VirtualClock())
+    let query = try Self.query(order: [Order("rank"), Order("id")])
+    var ranks = Dictionary(uniqueKeysWithValues: (0..<70 as Range<Int64>).map { ($0, Int($0) * 3) })
+    func expected() -> [JSONObject] {
+      ranks.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map { Self.ranked($0.key, $0.value) }
+    }
+    try store.transaction(user: "u", keep(expected(), query))
+    for step in 0..<60 {
+      var moved: [JSONObject] = []
+      for id in Set((0..<Int.random(in: 1...5, using: &random)).map { _ in Int64.random(in: 0..<90, using: &random) })
+        .sorted()
+      {
+        let near = (ranks[id] ?? 100) + Int.random(in: -9...9, using: &random)
+        ranks[id] = random.once(in: 2) ? near : Int.random(in: 0...210, using: &random)
+        moved.append(Self.ranked(id, ranks[id] ?? 0))
+      }
+      let write = Self.upsert(moved)
+      try store.transaction(user: "u") { try $0.applyAccepted(write, Self.table, rows: nil) }
+      let shown = try store.read(user: "u") { try $0.shownList(query, Self.table) }
+      #expect(shown?.rows == expected(), "step \(step): \(moved)")
+      #expect(shown?.isStale == false)
+    }
+  }
+
   @Test func `a row that comes into the middle of a long list is found its place without a look at the others`() throws
   {
     let store = try EngineStore(path: ":memory:", clock: VirtualClock())
