@@ -110,7 +110,7 @@ private struct Losses {
     case (.delete, _): sentence = "changed elsewhere since it was deleted here, and kept, as the settings say"
     case (_, nil):
       mine = local
-      sentence = "its row is gone, as the settings say; your version is in the trash"
+      sentence = "its row is gone; your version is in the trash, as the settings say"
     default:
       if !decision.theirs.isEmpty { mine = local }
       if !decision.mine.isEmpty { theirs = server }

@@ -40,7 +40,7 @@ extension PathDecision {
         TrashItem(
           origin: reading.path, bytes: text, reason: "a conflict was settled for theirs, as the settings say"))
       result.report.note(
-        .settled, reading.path, "its row is gone, as the settings say; your version is in the trash")
+        .settled, reading.path, "its row is gone; your version is in the trash, as the settings say")
     }
     for conflict in open { try transaction.dismissConflictedMutation(conflict.id) }
     return true

@@ -20,6 +20,23 @@ extension PathDecision {
     }
   }
 
+  /// A side file that was moved to the name which its row's file had once: it would be taken for a copy of the row.
+  func misplacedSide(_ reading: PathReading, _ content: FileContent, _ entry: MirrorEntry?) throws -> Problem? {
+    guard entry == nil else { return nil }
+    for kind in SideFileKind.allCases {
+      guard let side = try sides.at(sidePath(kind, of: reading.path)), side.isDurable,
+        content.status.identity == side.identity, try workspace.files.status(side.path) == nil,
+        let now = try mirror.entry(collection.folder, key: side.key)?.path, try workspace.files.status(now) != nil
+      else { continue }
+      return Problem(
+        path: reading.path,
+        message:
+          "this is the side file of a row whose file is '\(now)' by now; move it over that one to keep yours, or "
+          + "remove it", since: workspace.now)
+    }
+    return nil
+  }
+
   /// What is wrong with the key in a side file or in one that was laid over its row's file; `nil` when it is right.
   static func keyProblem(_ key: RowKey?, of side: SideFile) -> String? {
     guard let key, key != side.key else { return nil }
@@ -53,9 +70,9 @@ extension PathDecision {
     if let problem { try note(problem) } else { try clearProblem(side.path) }
   }
 
-  /// Whether a side file that is gone may be meant: not while its row's file cannot be taken, since it may lie there.
+  /// Whether a side file that is gone may be meant: not while a file cannot be taken as which it may lie there.
   func mayBeSettled(_ side: SideFile, _ problems: Set<PathKey>) throws -> Bool {
-    let main = try mirror.entry(collection.folder, key: side.key)?.path ?? mainPath(of: side)
-    return !problems.contains(PathKey(main))
+    let mains = [mainPath(of: side), try mirror.entry(collection.folder, key: side.key)?.path].compactMap(\.self)
+    return problems.isDisjoint(with: mains.map(PathKey.init))
   }
 }

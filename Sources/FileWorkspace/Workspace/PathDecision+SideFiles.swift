@@ -157,6 +157,10 @@ extension PathDecision {
   /// - Returns: Whether the path was settled so.
   mutating func settleMovedSide(_ reading: PathReading, _ entry: MirrorEntry?) throws -> Bool {
     guard mayHaveSides, case .row(let file) = reading.file, let content = reading.content else { return false }
+    if let problem = try misplacedSide(reading, content, entry) {
+      try note(problem)
+      return true
+    }
     for side in try sidesSettled(by: reading, file, entry) {
       let isThere = try workspace.files.status(side.path) != nil
       // The answer that a refused side file carries shows it even after it was edited.

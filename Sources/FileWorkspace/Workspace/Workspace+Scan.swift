@@ -280,7 +280,12 @@ struct AbsenceDecision {
     let missing = try all.filter { side in
       try side.isDurable && !names.contains(WorkspacePath.name(of: side.path)) && decision.mayBeSettled(side, problems)
     }
-    for var side in all where names.contains(WorkspacePath.name(of: side.path)) {
+    for var side in all where side.isDurable || side.absentSince != nil {
+      guard names.contains(WorkspacePath.name(of: side.path)) else {
+        // What was wrong with it there is told where it lies now.
+        try decision.clearProblem(side.path)
+        continue
+      }
       if side.absentSince != nil {
         side.absentSince = nil
         try sides.save(side)

@@ -113,6 +113,27 @@ struct SideFileHandlingTests {
     #expect(try one.isClear)
   }
 
+  @Test("a side file moved to the name that its row's file had is no copy: a problem says where it belongs")
+  func movedToFormerName() async throws {
+    let (world, one) = try await conflict()
+    try one.move("milk.json", "oat.json")
+    try await one.settle()
+    try one.move("milk.mine.json", "milk.json")
+    for _ in 0..<3 {
+      one.advance(.seconds(20))
+      try await one.sync()
+    }
+    #expect(try one.problems.map(\.path) == ["tasks/milk.json"])
+    #expect(try one.problems.first?.message.contains("'tasks/oat.json'") == true)
+    #expect(try one.conflicts.count == 1)
+    #expect(world.rows.count == 3)
+    try one.move("milk.json", "oat.json")
+    try await one.settle()
+    #expect(world.rows[key(1)]?["title"] == "Mine")
+    #expect(world.rows[key(1)]?["notes"] == "three")
+    #expect(try one.isClear)
+  }
+
   @Test("a side file moved over another row's file is that file's edit, and its own row keeps theirs")
   func movedOverAnotherRow() async throws {
     let (world, one) = try await conflict()
@@ -298,7 +319,7 @@ struct SideFileHandlingTests {
       one.advance(.seconds(20))
       try await one.sync()
     }
-    #expect(try one.problems.map(\.path).contains("tasks/milk.json"))
+    #expect(try one.problems.map(\.path) == ["tasks/milk.json"])
     #expect(try one.conflicts.count == 1)
     #expect(one.network.takeWrites().isEmpty)
     #expect(one.text("milk.json") == broken)
