@@ -11,11 +11,17 @@ struct FileWork: Sendable {
 extension Workspace {
   /// How many files one transaction takes (DESIGN section 6).
   static let batchCount = 256
+  /// How many files of rows that came from the server one transaction takes: nobody waits for their being queued, and
+  /// every batch costs a flush of the file system and writes most pages of the state anew.
+  private static let rowBatchCount = 1_024
   /// How often one call decides anew about a path, for instance after its side file is durable.
   private static let roundsMax = 4
 
   /// Reads the paths, decides about each, commits the decisions, and does what they ask of the disk.
-  func reconcile(_ paths: [String], _ collection: Collection, _ report: inout WorkspaceReport) throws {
+  func reconcile(
+    _ paths: [String], _ collection: Collection, batchCount: Int = Workspace.batchCount,
+    _ report: inout WorkspaceReport
+  ) throws {
     try watchGit()
     if gitWork != nil {
       for path in paths { lookAgain.insert(PathKey(path)) }
@@ -26,8 +32,8 @@ extension Workspace {
       var again: [String] = []
       var start = 0
       while start < rest.count {
-        let batch = rest[start..<min(start + Self.batchCount, rest.count)]
-        start += Self.batchCount
+        let batch = rest[start..<min(start + batchCount, rest.count)]
+        start += batchCount
         let readings = files.withFoldersOpen { batch.map { read($0, collection) } }
         try reconcile(batch: readings, collection, &report, again: &again)
       }
@@ -189,7 +195,7 @@ extension Workspace {
       let (paths, next) = try client.transaction { transaction -> ([String], String?) in
         let mirror = Mirror(transaction)
         var paths: [String] = []
-        let changed = try transaction.changedKeys(collection.table, after: last, limit: Self.batchCount)
+        let changed = try transaction.changedKeys(collection.table, after: last, limit: Self.rowBatchCount)
         for keyText in changed where seen.insert(keyText).inserted {
           hasNew = true
           if let entry = try mirror.entry(collection.folder, keyText: keyText) {
@@ -207,7 +213,7 @@ extension Workspace {
         guard hasNew else { break }
         hasNew = false
       }
-      if !paths.isEmpty { try reconcile(paths, collection, &report) }
+      if !paths.isEmpty { try reconcile(paths, collection, batchCount: Self.rowBatchCount, &report) }
     }
     newFileKeys = [:]
   }
