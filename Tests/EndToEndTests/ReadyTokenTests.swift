@@ -118,7 +118,8 @@ import Testing
     "what is no token is said, and nothing is made",
     arguments: [
       ("", "is no access token"), ("not a token\n", "is no access token"), ("a.b.c\n", "is no access token"),
-      ("e30.eyJyb2xlIjoiYW5vbiJ9.x\n", "names no user"),
+      ("e30.eyJyb2xlIjoiYW5vbiJ9.x\n", "names no user"), ("e30.eyJzdWIiOiJ1Iiwicm9sZSI6ImFub24ifQ.x\n", "'role'"),
+      ("e30.eyJzdWIiOiJ1In0.x\n", "'role'"),
     ])
   func refused(_ text: String, _ said: String) async throws {
     let ground = try await Ground()

@@ -284,6 +284,20 @@ struct PullTests {
     try ground.checkSame()
   }
 
+  @Test("rows that were held stay so, however few are left of them")
+  func brakeStaysOn() async throws {
+    let ground = try await Ground(60)
+    try await ground.replica.pull()
+    for number in 1...25 { try ground.world.admin("DELETE", "/rest/v1/tasks?id=eq.\(key(number).text)") }
+    #expect(try await ground.replica.pull() == PullReport(heldVanished: 25))
+    // A replay has found these gone by itself.
+    try ground.replica.client.transaction { for number in 1...23 { try $0.setGone("tasks", key(number)) } }
+    ground.world.clock.advance(by: .seconds(7_200))
+    #expect(try await ground.replica.pull() == PullReport(heldVanished: 2))
+    #expect(try await ground.replica.pull(isConfirmed: true) == PullReport(gone: 2))
+    try ground.checkSame()
+  }
+
   @Test("rows that come back while they were held are simply there")
   func brakeReleased() async throws {
     let ground = try await Ground(60)

@@ -40,7 +40,7 @@ public enum ReadyToken: Sendable, Hashable {
   public func session() throws(ReadyTokenError) -> Session {
     let token = Secret(try line())
     guard let claims = AccessTokenClaims(token) else { throw .notAToken(source: source) }
-    guard let subject = claims.subject, !subject.isEmpty else { throw .nobodys(source: source) }
+    guard claims.isOfUser, let subject = claims.subject else { throw .nobodys(source: source) }
     return Session(
       accessToken: token, refreshToken: Secret(""), expiresAt: claims.expiresAt ?? .max,
       user: User(id: subject, email: claims.email, isAnonymous: claims.isAnonymous))
@@ -98,7 +98,7 @@ public enum ReadyTokenError: Error, Sendable, Hashable, CustomStringConvertible 
   case unreadable(source: String, reason: String)
   /// What was read is no JSON Web Token.
   case notAToken(source: String)
-  /// The token names no user.
+  /// The token names no user, or the role of nobody.
   case nobodys(source: String)
 
   /// What happened, where, and what to do.
@@ -108,7 +108,8 @@ public enum ReadyTokenError: Error, Sendable, Hashable, CustomStringConvertible 
     case .notAToken(let source):
       "the first line of \(source) is no access token; expected a JSON Web Token (three parts with dots between them)"
     case .nobodys(let source):
-      "the access token of \(source) names no user; expected one with the user's id as 'sub'"
+      "the access token of \(source) names no user; expected one with the user's id as 'sub', and their role as 'role', "
+        + "such as 'authenticated'"
     }
   }
 }

@@ -114,7 +114,8 @@ extension PathDecision {
     try sides.save(
       SideFile(
         path: path, collection: collection.folder, key: key, kind: kind, entries: wanted.map(\.id), base: base,
-        text: text))
+        // What lies there until the new text does is ours, also for a process that finds it after this one died.
+        text: text, identity: onDisk?.status.identity))
     result.work.append(
       FileWork(
         item: WriteBackItem(

@@ -43,7 +43,9 @@ extension PathDecision {
     if case .row = reading.file, let known = entry { try remember(reading, known) }
     let waits = try waitsForSides ?? planSides(reading, entry)
     let isUpdated = steps.contains { if case .update = $0 { true } else { false } }
-    let isKeyDue = !waits && !isUpdated && (entry?.keyDueAt.map { $0 <= workspace.now } ?? false)
+    // A file that is gone gets no key: its absence is the scan's to judge.
+    let isThere = if case .row = reading.file { true } else { false }
+    let isKeyDue = isThere && !waits && !isUpdated && (entry?.keyDueAt.map { $0 <= workspace.now } ?? false)
     // Whether a file that is to be written has a problem, its writing will tell.
     if !isFileWritten, !isKeyDue { try clearProblem(reading.path) }
     guard !waits, !isFileWritten else { return }

@@ -302,6 +302,20 @@ struct AbsenceDecision {
       return
     }
     for var side in missing {
+      if let moved = try movedPath(of: side, among: found.names, known: all) {
+        try sides.remove(side.path)
+        side.absentSince = nil
+        let row = try decision.mirror.entry(decision.collection.folder, key: side.key)
+        if row?.path == decision.mainPath(ofSide: moved) {
+          side.path = moved  // Renamed together with its row's file.
+          try sides.save(side)
+        } else {
+          side.isDurable = false  // Under that name it stands for nothing: it is written again at its place.
+          try sides.save(side)
+        }
+        decision.result.again.append(decision.mainPath(of: side))
+        continue
+      }
       guard let since = side.absentSince, startedAt - since >= Workspace.absenceProof else {
         side.absentSince = side.absentSince ?? startedAt
         try sides.save(side)
@@ -313,9 +327,26 @@ struct AbsenceDecision {
   }
 }
 
+extension AbsenceDecision {
+  /// Where a side file lies now that is missing at its path: under another name of a side file.
+  private func movedPath(of side: SideFile, among names: [String], known: [SideFile]) throws -> String? {
+    let folder = decision.collection.folder
+    let taken = Set(known.map { PathKey($0.path) })
+    return try names.lazy.filter { name in
+      if case .sideFile(let kind, _) = FileNames.kind(of: name) { kind == side.kind } else { false }
+    }
+    .map { WorkspacePath.joined(folder, $0) }
+    .first { path in
+      try !taken.contains(PathKey(path)) && decision.workspace.files.status(path)?.identity == side.identity
+    }
+  }
+}
+
 extension PathDecision {
-  func mainPath(of side: SideFile) -> String {
-    guard case .sideFile(_, let main) = FileNames.kind(of: WorkspacePath.name(of: side.path)) else { return side.path }
+  func mainPath(of side: SideFile) -> String { mainPath(ofSide: side.path) }
+
+  func mainPath(ofSide path: String) -> String {
+    guard case .sideFile(_, let main) = FileNames.kind(of: WorkspacePath.name(of: path)) else { return path }
     return WorkspacePath.joined(collection.folder, main)
   }
 }

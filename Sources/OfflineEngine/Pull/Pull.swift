@@ -219,7 +219,8 @@ private struct TablePull {
     }
     // An empty table is believed at first only with proof: rows not yet seen would be taken for rows that are not there.
     if before.sweptAt == nil, !showedRows { try await proveView() }
-    let held = try await settleMissing(Array(known.keys), isViewProven: showedRows)
+    let held = try await settleMissing(
+      Array(known.keys), isViewProven: showedRows, isHeldAlready: before.heldVanished > 0)
     let found = newest
     try commit { transaction in
       var state = try transaction.pullState(table.name)
@@ -244,9 +245,13 @@ private struct TablePull {
 
   /// Rows that were known and were not in the sweep: each is read by its key before it counts as gone.
   ///
-  /// - Parameter isViewProven: Whether the same sweep has shown rows, so that it certainly looked as this user.
+  /// - Parameters:
+  ///   - isViewProven: Whether the same sweep has shown rows, so that it certainly looked as this user.
+  ///   - isHeldAlready: Whether rows wait for a person already: those that are left of them go on waiting, however few.
   /// - Returns: How many wait for a person instead.
-  private mutating func settleMissing(_ texts: [String], isViewProven: Bool) async throws(SyncFailure) -> Int {
+  private mutating func settleMissing(
+    _ texts: [String], isViewProven: Bool, isHeldAlready: Bool
+  ) async throws(SyncFailure) -> Int {
     guard !texts.isEmpty else { return 0 }
     let keys = try commit { transaction in
       try texts.compactMap { text in try transaction.key(table, text: text) }
@@ -258,7 +263,7 @@ private struct TablePull {
       missing += piece.filter { !found.contains($0.text) }
     }
     guard !missing.isEmpty else { return 0 }
-    if VanishingBrake.holds(missing.count, of: total), !isConfirmed { return missing.count }
+    if isHeldAlready || VanishingBrake.holds(missing.count, of: total), !isConfirmed { return missing.count }
     if !isViewProven { try await proveView() }
     let gone = missing
     try commit { transaction in

@@ -169,8 +169,11 @@ public final class SessionKeeper: TokenSource {
   /// Whether the Auth server says that the token is this user's, for an answer that nothing else can prove.
   public func isTokenProven(_ token: Secret) async -> Bool {
     guard let user else { return false }
-    // A PostgREST alone answers nobody whose token it has not verified.
-    if auth.project.services.auth == nil { return AccessTokenClaims(token)?.subject == user }
+    // A PostgREST alone answers nobody whose token it has not verified, in the role that the token names.
+    if auth.project.services.auth == nil {
+      guard let claims = AccessTokenClaims(token) else { return false }
+      return claims.subject == user && claims.isOfUser
+    }
     return (try? await auth.user(accessToken: token))?.id == user
   }
 

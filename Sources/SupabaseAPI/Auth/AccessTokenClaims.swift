@@ -17,6 +17,9 @@ public struct AccessTokenClaims: Sendable, Hashable {
   /// `is_anonymous`, false where it is missing.
   public var isAnonymous: Bool
 
+  /// Whether it is a signed-in user's: one without a role, or of the role of everybody, sees what nobody sees.
+  public var isOfUser: Bool { subject.map { !$0.isEmpty } == true && role != nil && role != "anon" }
+
   /// Reads a token; nil where it is not a JSON Web Token.
   public init?(_ token: Secret) {
     let parts = token.revealed.split(separator: ".", omittingEmptySubsequences: false)

@@ -90,7 +90,11 @@ extension SyncResult {
     add("remaining") { "\($0) still waiting" }
     add("problems") { "\($0) problem\($0 == 1 ? "" : "s")" }
     add("held") { "\($0) held" }
-    if parts.isEmpty { parts = [failure == nil ? "nothing to do, all in step" : "nothing done"] }
+    if parts.isEmpty {
+      guard failure == nil else { return "nothing done" }
+      return needsPerson
+        ? "nothing to do; something waits for you: see 'tidemark status'" : "nothing to do, all in step"
+    }
     return parts.joined(separator: ", ")
   }
 }

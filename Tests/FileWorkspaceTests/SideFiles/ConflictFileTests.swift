@@ -74,6 +74,43 @@ struct ConflictFileTests {
     #expect(try one.isClear)
   }
 
+  @Test("is found again by a process that finds it half written anew, whenever the one before died")
+  func joinedAndKilled() async throws {
+    for commit in 0..<14 {
+      let (_, one, other) = try await conflict()
+      try one.edit("milk.json", ["title": "Mine again"])
+      try other.edit("milk.json", ["title": "Theirs again"])
+      try await other.sync()
+      one.commits.plan(last: commit)
+      _ = try? await one.sync()
+      try one.restart()
+      try await one.settle()
+      #expect(one.json("milk.mine.json")?["title"] == "Mine again", "\(commit)")
+      #expect(one.json("milk.json")?["title"] == "Theirs again", "\(commit)")
+      let problems = try one.client.read { try Problems($0).paths() }
+      #expect(problems.isEmpty, "\(commit): \(problems)")
+      try one.move("milk.mine.json", "milk.json")
+      try await one.settle()
+      #expect(try one.isClear, "\(commit)")
+      #expect(one.json("milk.json")?["title"] == "Mine again", "\(commit)")
+    }
+  }
+
+  @Test("renamed together with its row's file still waits, and settles there", arguments: [true, false])
+  func renamedPair(isMine: Bool) async throws {
+    let (world, one, _) = try await conflict()
+    try one.move("milk.json", "oat.json")
+    try one.move("milk.mine.json", "oat.mine.json")
+    try await one.settle()
+    #expect(try one.conflicts.count == 1)
+    #expect(one.names == ["oat.json", "oat.mine.json"])
+    if isMine { try one.move("oat.mine.json", "oat.json") } else { try one.remove("oat.mine.json") }
+    try await one.settle()
+    #expect(world.rows[key(1)]?["title"] == (isMine ? "Mine" : "Theirs"))
+    #expect(one.names == ["oat.json"])
+    #expect(try one.isClear)
+  }
+
   enum LayingOver: String, CaseIterable, CustomTestStringConvertible {
     case move, copy, copyAndRemove, editedThenMoved, saveOverThenRemove
     var testDescription: String { rawValue }

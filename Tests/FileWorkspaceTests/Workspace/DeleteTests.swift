@@ -7,6 +7,27 @@ import Testing
 
 @Suite("Files that are gone")
 struct DeleteTests {
+  @Test("a new file that goes before its key was written into it stays gone, and its row with it")
+  func beforeItsKey() async throws {
+    let world = try await TaskWorld.make()
+    let one = try world.replica()
+    try await one.sync()
+    try one.write("x.json", #"{"title": "x"}"#)
+    try await one.sync()
+    one.advance(.seconds(20))
+    try one.remove("x.json")
+    _ = try await one.workspace.look(at: ["tasks/x.json"])
+    one.advance(.seconds(6))  // The key is due, the delete is not yet.
+    _ = try await one.workspace.tick()
+    #expect(one.names.isEmpty)
+    one.advance(.seconds(6))
+    _ = try await one.workspace.tick()
+    try await one.settle()
+    #expect(one.names.isEmpty)
+    #expect(world.rows.isEmpty)
+    #expect(try one.isClear)
+  }
+
   private func tasks(_ count: Int) async throws -> (world: TaskWorld, one: Replica) {
     let world = try await TaskWorld.make((1...count).map { task($0, "Task \($0)") })
     let one = try world.replica()
