@@ -107,6 +107,8 @@ import Testing
     let ground = try await Ground()
     #expect(try await ground.start("--token-file", ground.file).status == 0)
     #expect(try await ground.alone.run("logout").status == 0)
+    let without = try await ground.alone.run("login")
+    #expect(without.status == 1 && without.errors.contains("--token-file"), "\(without.errors)")
     #expect(!ground.alone.exists(".tidemark/session"))
     #expect(FileManager.default.fileExists(atPath: ground.file))
     try await ground.first.sync()

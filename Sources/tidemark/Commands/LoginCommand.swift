@@ -42,6 +42,10 @@ struct LoginCommand: Command {
       try reportLogin(folder, context.terminal)
       return .success
     }
+    guard try folder.settings().server.services[.auth] != nil else {
+      throw CommandFailure(
+        message: "tidemark.json names no Auth service: give --token-file FILE or --token-command COMMAND")
+    }
     switch try LoginRules.step(account, email: email) {
     case .verify:
       switch try await requests.sessionState() {
