@@ -6,6 +6,13 @@ struct SettingsNode {
   let path: JSONPath
   let value: JSONValue
 
+  /// Reads a file of settings.
+  ///
+  /// - Throws: `SettingsError` where it is no JSON.
+  init(parsing bytes: [UInt8]) throws(SettingsError) {
+    do { self.init(try JSONDocument(parsing: bytes)) } catch { throw SettingsError(error) }
+  }
+
   init(_ document: JSONDocument) {
     self.document = document
     path = []

@@ -24,13 +24,7 @@ public struct UserSettings: Sendable, Hashable {
   ///
   /// - Throws: `SettingsError` with the place of the first mistake.
   public init(parsing bytes: [UInt8]) throws(SettingsError) {
-    let document: JSONDocument
-    do {
-      document = try JSONDocument(parsing: bytes)
-    } catch {
-      throw SettingsError(error)
-    }
-    let root = SettingsNode(document)
+    let root = try SettingsNode(parsing: bytes)
     try root.requireObject(of: ["mergeTool"])
     mergeTool = try root["mergeTool"].map(Self.mergeTool)
   }

@@ -68,15 +68,9 @@ public struct WorkspaceSettings: Sendable, Hashable {
   ///
   /// - Throws: `SettingsError` with the place of the first mistake.
   public init(parsing bytes: [UInt8]) throws(SettingsError) {
-    let document: JSONDocument
-    do {
-      document = try JSONDocument(parsing: bytes)
-    } catch {
-      throw SettingsError(error)
-    }
-    let root = SettingsNode(document)
+    let root = try SettingsNode(parsing: bytes)
     if root["mergeTool"] != nil {
-      throw SettingsNode.name("mergeTool", in: document).error(
+      throw SettingsNode.name("mergeTool", in: root.document).error(
         "a merge tool cannot be named here: this file comes with every clone and must not choose what runs; name it in "
           + "~/.config/\(UserSettings.path), or in TIDEMARK_MERGETOOL", .name)
     }

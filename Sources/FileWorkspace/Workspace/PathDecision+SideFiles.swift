@@ -269,7 +269,7 @@ extension PathDecision {
     try mirror.save(settled)
     result.trash.append(TrashItem(origin: side.path, bytes: side.text, reason: "settled: yours is kept"))
     result.report.queued += 1
-    result.report.note(.settled, reading.path, "yours is kept")
+    result.report.note(.settled, reading.path, side.kind == .deleted ? "the row is kept as it is" : "yours is kept")
     result.again.append(reading.path)
   }
 

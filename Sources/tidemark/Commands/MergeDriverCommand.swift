@@ -77,16 +77,7 @@ struct MergeDriverCommand: Command {
     var status = stat()
     guard stat(path, &status) == 0 else { return false }
     let temporary = "\(path).tidemark-\(getpid())"
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0o777)
-    guard descriptor >= 0 else { return false }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { break }
-      rest = rest.dropFirst(count)
-    }
-    if close(descriptor) == 0, rest.isEmpty, rename(temporary, path) == 0 { return true }
+    if NewFile.write(bytes, to: temporary, mode: status.st_mode & 0o777), rename(temporary, path) == 0 { return true }
     let reason = errno
     unlink(temporary)
     errno = reason

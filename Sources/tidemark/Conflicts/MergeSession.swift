@@ -25,7 +25,7 @@ struct MergeSession {
     ] {
       let path = "\(folder)/\(name).json"
       files[name.uppercased()] = path
-      guard Self.write(bytes, to: path) else { throw Self.failure(path) }
+      guard NewFile.write(bytes, to: path, mode: 0o600) else { throw Self.failure(path) }
     }
     self.files = files
     self.draft = draft.merged
@@ -51,19 +51,6 @@ struct MergeSession {
     }
     closedir(stream)
     rmdir(folder)
-  }
-
-  private static func write(_ bytes: [UInt8], to path: String) -> Bool {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { return false }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { break }
-      rest = rest.dropFirst(count)
-    }
-    return close(descriptor) == 0 && rest.isEmpty
   }
 
   private static func failure(_ path: String) -> CommandFailure {
