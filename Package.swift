@@ -25,17 +25,20 @@ let package = Package(
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
     .systemLibrary(name: "CInotifyTools", providers: [.apt(["libinotifytools0-dev"])]),
 
     .target(name: "LosslessJSON", swiftSettings: strict),
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
-    .target(name: "SupabaseAPI", dependencies: ["CCurl", "LosslessJSON"], swiftSettings: strict),
+    .target(name: "Hashing", dependencies: ["CCrypto"], swiftSettings: strict),
+    .target(name: "WebSocket", dependencies: ["CWslay", "Hashing"], swiftSettings: strict),
+    .target(name: "SupabaseAPI", dependencies: ["CCurl", "LosslessJSON", "WebSocket"], swiftSettings: strict),
     .target(name: "OfflineEngine", dependencies: ["SupabaseAPI", "SQLite", "LosslessJSON"], swiftSettings: strict),
     .target(
       name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools"], resources: templates,
       swiftSettings: strict),
     .target(
-      name: "StandInServer", dependencies: ["SQLite", "LosslessJSON", "CMicrohttpd", "CCrypto"],
+      name: "StandInServer", dependencies: ["SQLite", "LosslessJSON", "CMicrohttpd", "Hashing", "WebSocket"],
       resources: [.embedInCode("../../Templates/tasks-and-photos/schema.json")], swiftSettings: strict),
     .target(name: "Daemon", dependencies: ["FileWorkspace"], swiftSettings: strict),
     .executableTarget(
@@ -55,6 +58,7 @@ let package = Package(
       swiftSettings: strict),
 
     .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON"], swiftSettings: strict),
+    .testTarget(name: "WebSocketTests", dependencies: ["WebSocket"], swiftSettings: strict),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),
     .testTarget(
       name: "SupabaseAPITests", dependencies: ["SupabaseAPI"], exclude: ["Goldens", "Fixtures"], swiftSettings: strict),

@@ -1,3 +1,4 @@
+import Hashing
 import LosslessJSON
 
 /// The secrets of one stand-in project: what signs its tokens and opens its gateway.

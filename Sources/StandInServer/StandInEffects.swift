@@ -1,3 +1,5 @@
+import Hashing
+
 /// What the stand-in takes from the world: the time and randomness.
 ///
 /// Tests hand in their own.

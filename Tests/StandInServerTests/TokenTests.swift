@@ -1,3 +1,4 @@
+import Hashing
 import LosslessJSON
 import Testing
 

@@ -1,3 +1,5 @@
+import Hashing
+
 /// How passwords are kept: PBKDF2 with a salt of their own, `pbkdf2-sha256$rounds$salt$hash`.
 struct Passwords: Sendable {
   let rounds: Int

@@ -1,3 +1,4 @@
+import Hashing
 import LosslessJSON
 
 /// A JSON Web Token signed with HMAC-SHA-256: the only kind the stand-in makes or accepts.
