@@ -1,20 +1,22 @@
 # Everything a person needs: make setup, make run, make test, make format, make install.
 PREFIX ?= /usr/local
 PACKAGES = libsqlite3-dev libcurl4-openssl-dev libssl-dev libmicrohttpd-dev libinotifytools0-dev libwslay-dev
-# What tests need beside: a real database for schema.sql, a real git.
-TEST_PACKAGES = postgresql git
+# What tests need beside: a real database for schema.sql, a real git, and Python for the real clients.
+TEST_PACKAGES = postgresql git python3-venv
 SOURCES = Package.swift Sources Tests Examples
 SWIFT ?= swift
 
 CASES ?= Tests/StandInServerTests/Conformance
+CLIENTS = .build/clients-venv
 
-.PHONY: help setup setup-tests run test conformance lint format release install bench docs clean
+.PHONY: help setup setup-tests run test conformance test-clients lint format release install bench docs clean
 
 help:
 	@echo "make setup    install the missing Debian packages"
 	@echo "make run      build, and play with a local server and a workspace (Ctrl-C ends it)"
 	@echo "make test     check the format and run every test"
 	@echo "make conformance  play a folder of answers recorded from a real PostgREST against 'tidemark serve' (CASES=DIR)"
+	@echo "make test-clients  run the real Python clients against 'tidemark serve' (SERVICES=\"auth rest\" for some)"
 	@echo "make release  build the program for use: .build/release/tidemark"
 	@echo "make install  put it into $(PREFIX)/bin"
 	@echo "make bench    measure it beside what this machine can do at best (BENCH=--quick for a short look)"
@@ -48,6 +50,7 @@ test: setup-tests lint
 	$(SWIFT) test --skip-build --skip EndToEndTests
 	TIDEMARK="$$($(SWIFT) build --show-bin-path)/tidemark" $(SWIFT) test --skip-build --filter EndToEndTests
 	$(MAKE) conformance
+	$(MAKE) test-clients
 
 # A line for every case that is not answered as recorded, and a score for every file of cases.
 conformance:
@@ -55,6 +58,16 @@ conformance:
 	@$(SWIFT) build --product tidemark-conformance
 	@"$$($(SWIFT) build --show-bin-path)/tidemark-conformance" "$(CASES)" \
 	  --schema Tests/StandInServerTests/Conformance/schema.json
+
+# A line for every call of the clients, and a score.
+test-clients: setup-tests $(CLIENTS)/ready
+	@$(SWIFT) build --product tidemark
+	@cd Tests && "$(CURDIR)/$(CLIENTS)/bin/python" -B -m Clients "$$($(SWIFT) build --show-bin-path)/tidemark" $(SERVICES)
+
+$(CLIENTS)/ready: Tests/Clients/requirements.txt
+	python3 -m venv $(CLIENTS)
+	$(CLIENTS)/bin/pip install --quiet --requirement $<
+	@touch $@
 
 # The library's documentation, from its comments and its articles.
 docs: setup

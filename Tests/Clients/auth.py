@@ -1,0 +1,335 @@
+"""Auth: signing up, in and out, refreshing, the user, errors."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
+
+import jwt
+from pydantic import ValidationError
+from supabase_auth.errors import (
+    AuthApiError,
+    AuthRetryableError,
+    AuthUnknownError,
+    AuthWeakPasswordError,
+)
+
+from .calls import call, equal, raises
+
+VERSION = {"X-Supabase-Api-Version": "2024-01-01"}
+PASSWORD = "correct horse"
+
+
+def claims_of(token):
+    """What a token says, unchecked."""
+    return jwt.decode(token, options={"verify_signature": False})
+
+
+# Signing up and in
+
+
+@call("auth.sign_in_anonymously()")
+def anonymous(project):
+    answer = project.client().auth.sign_in_anonymously()
+    session, user = answer.session, answer.user
+    assert user.is_anonymous and UUID(user.id)
+    equal((user.aud, user.role, user.email, user.phone), ("authenticated", "authenticated", "", ""))
+    equal((user.app_metadata, user.user_metadata, user.identities), ({}, {}, []))
+    equal((session.token_type, session.expires_in), ("bearer", 3600))
+    claims = claims_of(session.access_token)
+    equal((claims["sub"], claims["aud"], claims["role"]), (user.id, "authenticated", "authenticated"))
+    equal((claims["exp"] - claims["iat"], claims["exp"]), (3600, session.expires_at))
+    assert claims["is_anonymous"] and UUID(claims["session_id"])
+    equal([one["method"] for one in claims["amr"]], ["anonymous"])
+
+
+@call("auth.sign_in_anonymously({'options': {'data': …}})")
+def anonymous_with_data(project):
+    user = project.client().auth.sign_in_anonymously({"options": {"data": {"nick": "z"}}}).user
+    equal(user.user_metadata, {"nick": "z"})
+
+
+@call("auth.sign_in_anonymously() with the key of the older form, a token")
+def legacy_key(project):
+    anon = jwt.encode({"role": "anon"}, "another secret that is long enough for it", algorithm="HS256")
+    with raises(AuthApiError, status=401, message="Invalid API key"):
+        project.client(anon).auth.sign_in_anonymously()
+
+
+@call("auth.get_user()")
+def get_user(project):
+    client = project.anonymous()
+    user = client.auth.get_user().user
+    equal(user.id, client.auth.get_session().user.id)
+    assert user.is_anonymous
+
+
+@call("auth.update_user({email, password, data}): anonymous becomes permanent")
+def becomes_permanent(project):
+    client, email = project.anonymous(), project.new_email()
+    before = client.auth.get_user().user
+    user = client.auth.update_user({"email": email, "password": PASSWORD, "data": {"nick": "z"}}).user
+    equal((user.id, user.email, user.is_anonymous, user.user_metadata), (before.id, email, False, {"nick": "z"}))
+    # The token says what was true when it was made.
+    assert claims_of(client.auth.get_session().access_token)["is_anonymous"]
+    refreshed = client.auth.refresh_session().session
+    assert not claims_of(refreshed.access_token)["is_anonymous"]
+    equal(project.client().auth.sign_in_with_password({"email": email, "password": PASSWORD}).user.id, before.id)
+
+
+@call("auth.refresh_session()")
+def refresh(project):
+    client = project.anonymous()
+    first = client.auth.get_session()
+    second = client.auth.refresh_session().session
+    assert second.refresh_token != first.refresh_token
+    equal(second.user.id, first.user.id)
+    equal(claims_of(second.access_token)["session_id"], claims_of(first.access_token)["session_id"])
+    equal(claims_of(second.access_token)["amr"], claims_of(first.access_token)["amr"])
+
+
+@call("auth.sign_out({'scope': 'local'})")
+def sign_out_local(project):
+    client = project.anonymous()
+    token = client.auth.get_session().access_token
+    client.auth.sign_out({"scope": "local"})
+    assert client.auth.get_session() is None
+    with raises(AuthApiError, status=403, code="session_not_found"):
+        project.client().auth.get_user(token)
+
+
+@call("auth.sign_up({email, password, data})")
+def sign_up(project):
+    client, email = project.client(), project.new_email()
+    answer = client.auth.sign_up({"email": email, "password": PASSWORD, "options": {"data": {"nick": "z"}}})
+    user = answer.user
+    assert answer.session and not user.is_anonymous and user.email_confirmed_at and user.confirmed_at
+    equal((user.email, user.user_metadata), (email, {"nick": "z"}))
+    equal(user.app_metadata, {"provider": "email", "providers": ["email"]})
+    [identity] = user.identities
+    equal((identity.id, identity.user_id, identity.provider), (user.id, user.id, "email"))
+    assert identity.identity_id != user.id
+    equal((identity.identity_data["email"], identity.identity_data["sub"]), (email, user.id))
+
+
+@call("auth.sign_in_with_password(…)")
+def sign_in(project):
+    email = project.new_email()
+    user = project.signed_up(email).auth.get_user().user
+    answer = project.client().auth.sign_in_with_password({"email": email.upper(), "password": PASSWORD})
+    equal(answer.user.id, user.id)
+    equal([one["method"] for one in claims_of(answer.session.access_token)["amr"]], ["password"])
+
+
+@call("auth.sign_in_with_password(…), wrong, in today's shape of an error")
+def wrong_password(project):
+    email = project.new_email()
+    project.signed_up(email)
+    for address in [email, "nobody@example.com"]:
+        with raises(AuthApiError, status=400, code="invalid_credentials", message="Invalid login credentials"):
+            project.client().auth.sign_in_with_password({"email": address, "password": "wrong!"})
+
+
+@call("auth.sign_in_with_password(…), wrong, in the older shape")
+def wrong_password_before(project):
+    body = {"email": "nobody@example.com", "password": "wrong!"}
+    answer = project.http.post("/auth/v1/token?grant_type=password", json=body)
+    equal(answer.status_code, 400)
+    equal(
+        answer.json(), {"code": 400, "error_code": "invalid_credentials", "msg": "Invalid login credentials"}
+    )
+    assert "X-Supabase-Api-Version" not in answer.headers
+    # And the client understands it.
+    project.answer(400, answer.text)
+    with raises(AuthApiError, status=400, code="invalid_credentials", message="Invalid login credentials"):
+        project.client().auth.sign_in_with_password(body)
+
+
+@call("auth.set_session(access, refresh), access fresh")
+def set_session(project):
+    session = project.anonymous().auth.get_session()
+    client = project.client()
+    equal(client.auth.set_session(session.access_token, session.refresh_token).user.id, session.user.id)
+    equal(client.auth.get_session().refresh_token, session.refresh_token)
+
+
+@call("auth.get_session()")
+def get_session(project):
+    client = project.anonymous()
+    sent = len(project.requests())
+    assert client.auth.get_session().access_token
+    equal(len([one for one in project.requests() if not one[1].startswith("/stand-in/")][sent:]), 0)
+
+
+@call("auth.get_claims() of a token signed with the secret")
+def get_claims(project):
+    client = project.anonymous()
+    claims = client.auth.get_claims()["claims"]
+    user = client.auth.get_user().user
+    equal((claims["sub"], claims["is_anonymous"], claims["aud"]), (user.id, True, "authenticated"))
+    assert ("GET", "/auth/v1/user", "", 200) in project.requests()
+
+
+@call("auth.refresh_session(token) of no session")
+def refresh_unknown(project):
+    with raises(AuthApiError, status=400, code="refresh_token_not_found"):
+        project.client().auth.refresh_session("abcdefghijkl")
+    with raises(AuthApiError, status=400, code="validation_failed"):
+        project.client().auth.refresh_session("short")
+
+
+@call("auth.refresh_session() from two threads at once")
+def refresh_race(project):
+    token = project.anonymous().auth.get_session().refresh_token
+    clients = [project.client() for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda client: client.auth.refresh_session(token).session, clients))
+    equal(len({one.refresh_token for one in found}), 1)
+    for one in found:
+        equal(project.client().auth.get_user(one.access_token).user.id, found[0].user.id)
+
+
+@call("auth.sign_out(), others and global, with two clients")
+def sign_out_scopes(project):
+    email = project.new_email()
+    one = project.signed_up(email)
+    other = project.client()
+
+    def sign_in_other():
+        other.auth.sign_in_with_password({"email": email, "password": PASSWORD})
+        return other.auth.get_session().access_token
+
+    token = sign_in_other()
+    one.auth.sign_out({"scope": "others"})
+    equal(one.auth.get_user().user.email, email)
+    with raises(AuthApiError, status=403, code="session_not_found"):
+        project.client().auth.get_user(token)
+    # Only Auth looks the session up.
+    equal(project.http.get("/rest/v1/todos", headers={"Authorization": f"Bearer {token}"}).status_code, 200)
+    token = sign_in_other()
+    one.auth.sign_out()
+    with raises(AuthApiError, status=403, code="session_not_found"):
+        project.client().auth.get_user(token)
+    assert ("POST", "/auth/v1/logout", "scope=global", 204) in project.requests()
+
+
+# More of what Auth does
+
+
+@call("auth.sign_up(…) twice with one address")
+def sign_up_twice(project):
+    email = project.new_email()
+    project.signed_up(email)
+    with raises(AuthApiError, status=422, code="user_already_exists"):
+        project.client().auth.sign_up({"email": email, "password": "another one"})
+
+
+@call("auth.sign_up(…) with a weak password")
+def weak_password(project):
+    with raises(AuthWeakPasswordError, status=422, code="weak_password", reasons=["length"]):
+        project.client().auth.sign_up({"email": project.new_email(), "password": "short"})
+
+
+@call("auth.update_user({password}): other sessions end")
+def new_password(project):
+    email = project.new_email()
+    one = project.signed_up(email)
+    other = project.client()
+    other.auth.sign_in_with_password({"email": email, "password": PASSWORD})
+    with raises(AuthApiError, status=422, code="same_password"):
+        one.auth.update_user({"password": PASSWORD})
+    one.auth.update_user({"password": "a better one"})
+    equal(one.auth.get_user().user.email, email)
+    with raises(AuthApiError, status=403, code="session_not_found"):
+        other.auth.get_user()
+    project.client().auth.sign_in_with_password({"email": email, "password": "a better one"})
+
+
+@call("GET health, GET settings")
+def health(project):
+    equal(project.http.get("/auth/v1/health").json()["name"], "GoTrue")
+    settings = project.http.get("/auth/v1/settings").json()
+    assert settings["external"]["anonymous_users"] and settings["external"]["email"]
+    equal((settings["disable_signup"], settings["mailer_autoconfirm"]), (False, True))
+
+
+# What the client makes of answers
+
+SESSION = {
+    "access_token": "header.claims.signature",
+    "token_type": "bearer",
+    "expires_in": 3600,
+    "refresh_token": "abcdefghijkl",
+    "user": {
+        "id": "11111111-1111-4111-8111-111111111111",
+        "aud": "authenticated",
+        "app_metadata": {},
+        "user_metadata": {},
+        "created_at": "2026-01-02T03:04:05.123456Z",
+    },
+}
+
+
+@call("a session without expires_at, a user without email, role, identities: passes")
+def least_session(project):
+    project.answer(200, SESSION)
+    equal(project.client().auth.sign_in_anonymously().user.id, SESSION["user"]["id"])
+
+
+@call("a session without a needed member, an empty body: raises")
+def unusable_session(project):
+    def sign_in(body):
+        project.answer(200, body)
+        with raises(ValidationError):
+            project.client().auth.sign_in_with_password({"email": "a@b.c", "password": PASSWORD})
+
+    for name in ["access_token", "refresh_token", "expires_in", "token_type", "user"]:
+        sign_in({key: value for key, value in SESSION.items() if key != name})
+    for name in SESSION["user"]:
+        sign_in(SESSION | {"user": {key: value for key, value in SESSION["user"].items() if key != name}})
+    sign_in("")
+
+
+@call("sign_out() on 401, 403, 404: swallowed, and the local session ends")
+def sign_out_swallowed(project):
+    for status in [401, 403, 404]:
+        client = project.anonymous()
+        project.answer(status, {"code": "any", "message": "any"}, headers=VERSION)
+        client.auth.sign_out()
+        assert client.auth.get_session() is None
+        equal(project.faults_left(), [])
+
+
+@call("sign_out() on 500 and 503")
+def sign_out_failing(project):
+    client = project.anonymous()
+    project.answer(500, {"code": "unexpected_failure", "message": "any"}, headers=VERSION)
+    with raises(AuthApiError, status=500):
+        client.auth.sign_out()
+    project.answer(503, {"message": "any"})
+    with raises(AuthRetryableError, status=503):
+        client.auth.sign_out()
+
+
+@call("errors of the network and of proxies are told apart from Auth's own")
+def network_errors(project):
+    client = project.client()
+    for status in [502, 503, 504, 520, 521, 522, 523, 524, 530]:
+        project.answer(status, "<html>", content_type="text/html")
+        with raises(AuthRetryableError, status=status):
+            client.auth.sign_in_anonymously()
+    project.faults({"kind": "dropBefore"})
+    with raises(AuthRetryableError, status=0):
+        client.auth.sign_in_anonymously()
+    project.answer(429, {"code": "over_request_rate_limit", "message": "any"}, headers=VERSION)
+    with raises(AuthApiError, status=429):
+        client.auth.sign_in_anonymously()
+    project.answer(429, "slow down", content_type="text/plain")
+    with raises(AuthUnknownError):
+        client.auth.sign_in_anonymously()
+
+
+@call("a captcha token, a PKCE challenge and unknown members are taken and ignored")
+def ignored_members(project):
+    body = {"gotrue_meta_security": {"captcha_token": "x"}, "code_challenge": "y", "code_challenge_method": "s256"}
+    answer = project.http.post("/auth/v1/signup", content=json.dumps(body), headers={"Content-Type": "text/plain"})
+    equal(answer.status_code, 200)
