@@ -117,6 +117,9 @@ public final class StandIn: Sendable {
     return answer
   }
 
+  /// How the body of a request is taken, of which only the head is known.
+  func bodyPlan(_ head: StandInRequest) -> BodyPlan { .memory(bytesMax: configuration.bodyBytesMax) }
+
   /// The answer to a body over the limit.
   func tooLarge(_ request: StandInRequest) -> StandInAnswer {
     if request.path.hasPrefix("/auth/v1/") { return AuthError.tooLarge.answer(to: request) }

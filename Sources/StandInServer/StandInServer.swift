@@ -28,7 +28,7 @@ public final class StandInServer: Sendable {
       guard front == nil else { return }
       let standIn = standIn
       front = try HTTPFront(
-        port: configuration.port, bodyBytesMax: configuration.bodyBytesMax, handler: { standIn.answer($0) },
+        port: configuration.port, bodyPlan: { standIn.bodyPlan($0) }, handler: { standIn.answer($0) },
         tooLarge: { standIn.tooLarge($0) })
     }
   }

@@ -29,11 +29,12 @@ final class HTTPFront: Sendable {
   ///
   /// - Parameters:
   ///   - port: 0 picks a free one.
-  ///   - bodyBytesMax: A request with a larger body is handed to `tooLarge` without it.
-  ///   - handler: Answers a request; called on the connection's own thread.
-  ///   - tooLarge: Answers a request whose body is over the limit.
+  ///   - bodyPlan: Says from a request's head how its body is taken; called, as all of them, on the connection's thread.
+  ///   - handler: Answers a request.
+  ///   - tooLarge: Answers a request whose body is larger than the plan allows; it gets it without the body.
   init(
-    port: Int, bodyBytesMax: Int, handler: @escaping @Sendable (StandInRequest) -> StandInAnswer,
+    port: Int, bodyPlan: @escaping @Sendable (StandInRequest) -> BodyPlan,
+    handler: @escaping @Sendable (StandInRequest) -> StandInAnswer,
     tooLarge: @escaping @Sendable (StandInRequest) -> StandInAnswer
   ) throws(StandInError) {
     guard let number = UInt16(exactly: port) else {
@@ -42,7 +43,7 @@ final class HTTPFront: Sendable {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw .cannotListen(port: port, reason: String(cString: strerror(errno))) }
     let handling = Unmanaged.passRetained(
-      Handling(wakeReader: ends[0], bodyBytesMax: bodyBytesMax, handler: handler, tooLarge: tooLarge))
+      Handling(wakeReader: ends[0], bodyPlan: bodyPlan, handler: handler, tooLarge: tooLarge))
     errno = 0
     let daemon = tm_mhd_start(
       number, Self.connectionCountMax, Self.idleSeconds, Self.headMemoryBytes, Exchange.begin, Exchange.step,
@@ -84,7 +85,7 @@ private func exchange<Value>(_ place: inout Value, with value: Value) -> Value {
 /// What every exchange needs to know.
 private final class Handling: Sendable {
   let wakeReader: Int32
-  let bodyBytesMax: Int
+  let bodyPlan: @Sendable (StandInRequest) -> BodyPlan
   let handler: @Sendable (StandInRequest) -> StandInAnswer
   let tooLarge: @Sendable (StandInRequest) -> StandInAnswer
   let keeper = ConnectionKeeper(roomyCount: HTTPFront.roomyConnectionCount)
@@ -105,11 +106,12 @@ private final class Handling: Sendable {
     }
 
   init(
-    wakeReader: Int32, bodyBytesMax: Int, handler: @escaping @Sendable (StandInRequest) -> StandInAnswer,
+    wakeReader: Int32, bodyPlan: @escaping @Sendable (StandInRequest) -> BodyPlan,
+    handler: @escaping @Sendable (StandInRequest) -> StandInAnswer,
     tooLarge: @escaping @Sendable (StandInRequest) -> StandInAnswer
   ) {
     self.wakeReader = wakeReader
-    self.bodyBytesMax = bodyBytesMax
+    self.bodyPlan = bodyPlan
     self.handler = handler
     self.tooLarge = tooLarge
   }
@@ -125,11 +127,15 @@ private final class Handling: Sendable {
 private final class Exchange {
   private let target: String
   private var request: StandInRequest?
+  /// What takes the body in pieces; a body without one is kept in the request.
+  private var receiver: (any BodyReceiver)?
+  private var bodyBytesMax = Int.max
   private var isTooLarge = false
   private var receivedBytes = 0
+  private var unwantedBytes = 0
 
-  /// How much of a body over the limit is read and thrown away.
-  private static let excessBytesMax = 1 << 20
+  /// How much of a body that nobody wants is read and thrown away.
+  private static let unwantedBytesMax = 1 << 20
 
   private init(target: String) { self.target = target }
 
@@ -151,7 +157,8 @@ private final class Exchange {
       }
       guard let raw = place?.pointee else { return }
       place?.pointee = nil
-      Unmanaged<Exchange>.fromOpaque(raw).release()
+      let exchange = Unmanaged<Exchange>.fromOpaque(raw).takeRetainedValue()
+      exchange.receiver?.end()
     }
 
   /// Called with the head, then with each piece of the body, then once more.
@@ -170,32 +177,59 @@ private final class Exchange {
     _ handling: Handling, _ connection: OpaquePointer, method: UnsafePointer<CChar>?, data: UnsafePointer<CChar>?,
     size: UnsafeMutablePointer<Int>
   ) -> MHD_Result {
-    guard var request else {
-      let begun = StandInRequest(
-        method: method.map { String(cString: $0) } ?? "", target: target, fields: Self.fields(of: connection))
-      request = begun
-      // A body that says itself that it is too large is refused before it is sent.
-      if let length = begun.field("Content-Length").flatMap({ Int($0) }), length > handling.bodyBytesMax {
-        return Self.send(handling.tooLarge(begun), on: connection, handling)
-      }
-      return .YES
+    if request == nil {
+      let method = method.map { String(cString: $0) } ?? ""
+      return begin(
+        StandInRequest(method: method, target: target, fields: Self.fields(of: connection)), handling, connection)
     }
     if size.pointee > 0, let data {
-      receivedBytes += size.pointee
-      if receivedBytes > handling.bodyBytesMax { isTooLarge = true }
-      // A body that did not say how long it is is read a little further, so that the client hears why; not for ever.
-      if receivedBytes - handling.bodyBytesMax > Self.excessBytesMax { return .NO }
-      if !isTooLarge {
-        // Taken out first, so that the array is not copied for each piece.
-        self.request = nil
-        data.withMemoryRebound(to: UInt8.self, capacity: size.pointee) {
-          request.body.append(contentsOf: UnsafeBufferPointer(start: $0, count: size.pointee))
-        }
-        self.request = request
-      }
+      let count = size.pointee
       size.pointee = 0
-      return .YES
+      return take(UnsafeRawBufferPointer(start: data, count: count)) ? .YES : .NO
     }
+    return answer(handling, connection)
+  }
+
+  /// The head is in.
+  private func begin(_ head: StandInRequest, _ handling: Handling, _ connection: OpaquePointer) -> MHD_Result {
+    request = head
+    let length = head.field("Content-Length").flatMap { Int($0) } ?? 0
+    switch handling.bodyPlan(head) {
+    case .memory(let bytesMax):
+      bodyBytesMax = bytesMax
+      // A body that says itself that it is too large is refused before it is sent.
+      if length > bytesMax { return Self.send(handling.tooLarge(head), on: connection, handling) }
+    case .pieces(let receiver):
+      self.receiver = receiver
+      request?.receiver = receiver
+      if !receiver.wantsMore, length > Self.unwantedBytesMax { return answer(handling, connection) }
+    }
+    return .YES
+  }
+
+  /// Takes a piece of the body; `false` when the client sends what nobody wants, and too much of it.
+  private func take(_ piece: UnsafeRawBufferPointer) -> Bool {
+    receivedBytes += piece.count
+    if let receiver {
+      if receiver.wantsMore {
+        receiver.take(piece)
+      } else {
+        unwantedBytes += piece.count
+      }
+    } else if receivedBytes > bodyBytesMax {
+      isTooLarge = true
+      unwantedBytes = receivedBytes - bodyBytesMax
+    } else {
+      request?.body.append(contentsOf: piece)
+    }
+    // It is read a little further, so that the client hears why; not for ever.
+    return unwantedBytes <= Self.unwantedBytesMax
+  }
+
+  private func answer(_ handling: Handling, _ connection: OpaquePointer) -> MHD_Result {
+    guard var request else { return .NO }
+    // The handler's copy is the only one, so that a body is not held twice.
+    self.request?.body = []
     if isTooLarge { request.body = [] }
     handling.keeper.isServed(connection)
     defer { handling.keeper.waits(connection) }
@@ -231,32 +265,48 @@ private final class Exchange {
   }
 
   private static func response(_ answer: StandInAnswer) -> OpaquePointer? {
-    guard answer.delivery == .truncated else {
-      return answer.body.withUnsafeBytes { bytes in
-        // libmicrohttpd takes a mutable pointer but copies at once.
-        MHD_create_response_from_buffer(
-          bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
-      }
+    if answer.delivery == .truncated { return CutBody.response(answer) }
+    if let file = answer.file {
+      let descriptor = file.duplicate()
+      guard descriptor >= 0 else { return nil }
+      // libmicrohttpd closes the descriptor with the response.
+      return MHD_create_response_from_fd_at_offset64(UInt64(file.count), descriptor, UInt64(file.offset))
     }
-    // The head promises the whole body; the reader gives half of it and then fails, which closes the connection.
-    let half = Unmanaged.passRetained(HalfBody(answer.body))
-    return MHD_create_response_from_callback(
-      UInt64(answer.body.count), 4_096,
-      { context, position, buffer, room in
-        guard let context, let buffer else { return -2 }
-        let half = Unmanaged<HalfBody>.fromOpaque(context).takeUnretainedValue()
-        let start = Int(position)
-        guard start < half.bytes.count else { return -2 }
-        let piece = half.bytes[start..<min(start + room, half.bytes.count)]
-        for (index, byte) in piece.enumerated() { buffer[index] = CChar(bitPattern: byte) }
-        return piece.count
-      }, half.toOpaque(), { context in context.map { Unmanaged<HalfBody>.fromOpaque($0).release() } })
+    return answer.body.withUnsafeBytes { bytes in
+      // libmicrohttpd takes a mutable pointer but copies at once.
+      MHD_create_response_from_buffer(
+        bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+    }
   }
 }
 
-/// The first half of a body.
-private final class HalfBody {
-  let bytes: [UInt8]
+/// A body of which the head promises all: the reader gives half of it and then fails, which closes the connection.
+private final class CutBody {
+  private let bytes: [UInt8]
+  private let file: AnswerFile?
 
-  init(_ body: [UInt8]) { bytes = Array(body[..<(body.count / 2)]) }
+  private init(_ answer: StandInAnswer) {
+    bytes = answer.body
+    file = answer.file
+  }
+
+  static func response(_ answer: StandInAnswer) -> OpaquePointer? {
+    let body = Unmanaged.passRetained(CutBody(answer))
+    return MHD_create_response_from_callback(
+      UInt64(answer.file?.count ?? answer.body.count), 4_096,
+      { context, position, buffer, room in
+        guard let context, let buffer else { return -2 }
+        let body = Unmanaged<CutBody>.fromOpaque(context).takeUnretainedValue()
+        return body.read(at: Int(position), into: UnsafeMutableRawBufferPointer(start: buffer, count: room))
+      }, body.toOpaque(), { context in context.map { Unmanaged<CutBody>.fromOpaque($0).release() } })
+  }
+
+  private func read(at place: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    let left = (file?.count ?? bytes.count) / 2 - place
+    guard left > 0 else { return -2 }
+    let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(left, buffer.count)])
+    if let file { return file.read(at: place, into: room) }
+    room.copyBytes(from: bytes[place..<place + room.count])
+    return room.count
+  }
 }

@@ -10,6 +10,8 @@ public struct StandInRequest: Sendable {
   public var fields: [(name: String, value: String)]
   /// The body; empty when there is none.
   public var body: [UInt8]
+  /// What took the body in the place of `body`; one thread has it at a time.
+  nonisolated(unsafe) var receiver: (any BodyReceiver)?
 
   /// Splits a request target such as `/rest/v1/tasks?id=eq.1`.
   public init(method: String, target: String, fields: [(name: String, value: String)] = [], body: [UInt8] = []) {
@@ -52,6 +54,8 @@ public struct StandInAnswer: Sendable {
   public var fields: [(name: String, value: String)]
   /// The body.
   public var body: [UInt8]
+  /// A body that is read from a file while it is sent, in the place of `body`.
+  public var file: AnswerFile?
   /// What leaves the server.
   public var delivery: Delivery = .whole
   /// How long the answer is held back, in milliseconds.
