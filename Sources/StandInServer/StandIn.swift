@@ -13,7 +13,7 @@ public final class StandIn: Sendable {
   private let folder: DataFolder?
   private let rest: RestService
   private let auth: AuthService
-  private let faultPlan: Mutex<FaultPlan>
+  private let misbehaviour: Misbehaviour
   private let requestLog = Mutex(RequestLog())
 
   /// Opens or makes the data.
@@ -26,6 +26,11 @@ public final class StandIn: Sendable {
     if let secret = configuration.jwtSecret, secret.count < Keys.jwtSecretBytesMin {
       throw .secret(reason: "it has \(secret.count) bytes, at least \(Keys.jwtSecretBytesMin) are needed")
     }
+    let misbehaviour = Misbehaviour(
+      configuration.faults, seed: configuration.faultSeed, now: configuration.effects.now)
+    self.misbehaviour = misbehaviour
+    var configuration = configuration
+    configuration.effects.now = { misbehaviour.now() }
     self.configuration = configuration
     self.folder = folder
     let random = configuration.effects.randomBytes
@@ -41,7 +46,6 @@ public final class StandIn: Sendable {
       database: database, jwtSecret: keys.jwtSecret, accessTokenSeconds: configuration.accessTokenSeconds,
       refreshReuseSeconds: configuration.refreshReuseSeconds, passwordRounds: configuration.passwordRounds,
       effects: configuration.effects)
-    faultPlan = Mutex(FaultPlan(faults: configuration.faults))
     try checkFunctions()
   }
 
@@ -94,8 +98,8 @@ public final class StandIn: Sendable {
 
   /// The misbehaviour that is laid out; faults that are used up leave the list by themselves.
   public var faults: [StandInFault] {
-    get { faultPlan.withLock { $0.faults } }
-    set { faultPlan.withLock { $0.faults = newValue } }
+    get { misbehaviour.faults }
+    set { misbehaviour.faults = newValue }
   }
 
   /// The last requests, oldest first, at most 1,000.
@@ -134,12 +138,11 @@ public final class StandIn: Sendable {
       return Gateway.refusal(403, "Forbidden", hint: "The stand-in server answers to localhost and 127.0.0.1 only.")
     }
     if request.path.hasPrefix("/stand-in/") { return administer(request) }
-    let kinds = faultPlan.withLock { $0.faults.isEmpty ? [] : $0.take(for: request) }
     var delay = 0
     var delivery = StandInAnswer.Delivery.whole
-    for kind in kinds {
+    for kind in misbehaviour.met(by: request) {
       switch kind {
-      case .latency(let milliseconds): delay += milliseconds
+      case .latency(let milliseconds, _): delay += milliseconds
       case .dropAfter: delivery = .dropped
       case .truncate: delivery = .truncated
       default:
@@ -187,9 +190,11 @@ public final class StandIn: Sendable {
       guard let values = try? JSONValue(parsing: request.body).arrayValue else {
         return Gateway.refusal(400, "expected a JSON array of faults")
       }
-      let parsed = values.compactMap(StandInFault.init(json:))
-      guard parsed.count == values.count else { return Gateway.refusal(400, "a fault of an unknown kind") }
-      faults = parsed
+      do {
+        faults = try values.map { (value) throws(StandInFault.Mistake) in try StandInFault(json: value) }
+      } catch {
+        return Gateway.refusal(400, error.description)
+      }
       return .json(200, .array(faults.map(\.json)))
     case ("DELETE", "/stand-in/faults"):
       faults = []
@@ -245,36 +250,5 @@ extension StandInAnswer {
     StandInAnswer(
       status: status, fields: [("Content-Type", "application/json; charset=utf-8")] + fields,
       body: value.serializedBytes())
-  }
-}
-
-extension StandInFault.Kind {
-  /// What the client gets instead of the server's own answer.
-  fileprivate func answer(to request: StandInRequest) -> StandInAnswer {
-    switch self {
-    case .unavailable(let seconds):
-      return RestError(
-        503, "PGRST001", "Database client error. Retrying the connection.",
-        fields: [("Retry-After", String(seconds))]
-      ).answer
-    case .schemaCache("PGRST002"):
-      return RestError(
-        503, "PGRST002", "Could not query the database for the schema cache. Retrying.",
-        fields: [("Retry-After", "1")]
-      ).answer
-    case .schemaCache("PGRST204"):
-      return RestError(400, "PGRST204", "Could not find the column in the schema cache").answer
-    case .schemaCache(let code):
-      return RestError(404, code, "Could not find the table '\(request.path)' in the schema cache").answer
-    case .expiredToken:
-      guard request.path.hasPrefix("/auth/") else { return RestError.badToken("PGRST303", "JWT expired").answer }
-      return AuthError.expired.answer(to: request)
-    case .answer(let status, let contentType, let body):
-      return StandInAnswer(status: status, fields: [("Content-Type", contentType)], body: Array(body.utf8))
-    case .dropBefore, .dropAfter, .truncate, .latency:
-      var answer = StandInAnswer(status: 200)
-      answer.delivery = .dropped
-      return answer
-    }
   }
 }

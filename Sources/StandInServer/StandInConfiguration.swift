@@ -24,6 +24,8 @@ public struct StandInConfiguration: Sendable {
   public var passwordRounds: Int
   /// Misbehaviour from the start.
   public var faults: [StandInFault]
+  /// Decides, with the order of the requests, whom a fault by chance happens to.
+  public var faultSeed: UInt64 = 1
   /// Answers table requests in the stand-in's place; `nil` answers them from its own tables.
   ///
   /// It gets them as a PostgREST does: the path without `/rest/v1`, and in `Authorization` a token that is signed with the

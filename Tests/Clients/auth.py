@@ -24,6 +24,11 @@ def claims_of(token):
     return jwt.decode(token, options={"verify_signature": False})
 
 
+def clock(seconds):
+    """The server's clock set forward."""
+    return {"kind": "clockSkew", "seconds": seconds}
+
+
 # Signing up and in
 
 
@@ -152,6 +157,18 @@ def set_session(project):
     equal(client.auth.get_session().refresh_token, session.refresh_token)
 
 
+@call("auth.set_session(access, refresh), access expired")
+def set_expired_session(project):
+    # Issued by a clock two hours behind, so it is over for client and server alike.
+    project.faults(clock(-7_200))
+    session = project.anonymous().auth.get_session()
+    project.faults()
+    client = project.client()
+    answer = client.auth.set_session(session.access_token, session.refresh_token)
+    equal(answer.user.id, session.user.id)
+    assert answer.session.refresh_token != session.refresh_token
+
+
 @call("auth.get_session()")
 def get_session(project):
     client = project.anonymous()
@@ -167,6 +184,22 @@ def get_claims(project):
     user = client.auth.get_user().user
     equal((claims["sub"], claims["is_anonymous"], claims["aud"]), (user.id, True, "authenticated"))
     assert ("GET", "/auth/v1/user", "", 200) in project.requests()
+
+
+@call("auth.refresh_session(token), used before")
+def refresh_chain(project):
+    client = project.anonymous()
+    first = client.auth.get_session().refresh_token
+    second = client.auth.refresh_session(first).session.refresh_token
+    third = client.auth.refresh_session(second).session.refresh_token
+    # The parent of the active token is good at any time: its answer may have been lost.
+    project.faults(clock(100))
+    equal(client.auth.refresh_session(second).session.refresh_token, third)
+    with raises(AuthApiError, status=400, code="refresh_token_already_used"):
+        client.auth.refresh_session(first)
+    with raises(AuthApiError, status=400, code="refresh_token_already_used"):
+        project.faults(clock(200))
+        client.auth.refresh_session(third)
 
 
 @call("auth.refresh_session(token) of no session")
@@ -186,6 +219,16 @@ def refresh_race(project):
     equal(len({one.refresh_token for one in found}), 1)
     for one in found:
         equal(project.client().auth.get_user(one.access_token).user.id, found[0].user.id)
+
+
+@call("auth.sign_in_anonymously(), rate limited")
+def rate_limited(project):
+    project.faults({"kind": "rateLimit", "retryAfter": 7})
+    with raises(AuthApiError, status=429, code="over_request_rate_limit"):
+        project.client().auth.sign_in_anonymously()
+    project.faults({"kind": "rateLimit", "retryAfter": 7})
+    answer = project.http.post("/auth/v1/signup", json={}, headers=VERSION)
+    equal((answer.status_code, answer.headers["Retry-After"]), (429, "7"))
 
 
 @call("auth.sign_out(), others and global, with two clients")
@@ -242,6 +285,21 @@ def new_password(project):
     with raises(AuthApiError, status=403, code="session_not_found"):
         other.auth.get_user()
     project.client().auth.sign_in_with_password({"email": email, "password": "a better one"})
+
+
+@call("auth.get_user() with an expired token")
+def expired(project):
+    client = project.anonymous()
+    token = client.auth.get_session().access_token
+    rest = {"Authorization": f"Bearer {token}"}
+    # Auth gives clocks no leeway, PostgREST 30 seconds.
+    project.faults(clock(3_610))
+    with raises(AuthApiError, status=403, code="bad_jwt"):
+        client.auth.get_user(token)
+    equal(project.http.get("/rest/v1/todos", headers=rest).status_code, 200)
+    project.faults(clock(3_700))
+    late = project.http.get("/rest/v1/todos", headers=rest)
+    equal((late.status_code, late.json()["code"]), (401, "PGRST303"))
 
 
 @call("GET health, GET settings")
@@ -326,6 +384,15 @@ def network_errors(project):
     project.answer(429, "slow down", content_type="text/plain")
     with raises(AuthUnknownError):
         client.auth.sign_in_anonymously()
+
+
+@call("the code of an error: from `code` with the version's header, else from `error_code`")
+def error_codes(project):
+    both = {"code": "from_code", "error_code": "from_error_code", "message": "any"}
+    for headers, code in [(VERSION, "from_code"), ({}, "from_error_code")]:
+        project.answer(400, both, headers=headers)
+        with raises(AuthApiError, code=code):
+            project.client().auth.sign_in_anonymously()
 
 
 @call("a captcha token, a PKCE challenge and unknown members are taken and ignored")

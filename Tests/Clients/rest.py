@@ -399,6 +399,20 @@ def constraints(project):
 # What the client makes of answers
 
 
+@call("an answer with an empty body; counts of every form")
+def odd_answers(project):
+    client = project.client()
+    select = lambda **more: client.table("todos").select("*", **more).execute()
+    project.answer(200, "")
+    equal(select().data, [])
+    for header, count in [(None, None), ("*/0", 0), ("0-1/2", 2), ("*/*", None)]:
+        project.answer(200, "[]", headers={"Content-Range": header} if header else {})
+        equal(select(count="exact").count, count)
+    project.answer(200, "[]", headers={"Content-Range": "0-1/x"})
+    with raises(ValueError):
+        select(count="exact")
+
+
 @call("errors that are not PostgREST's")
 def foreign_errors(project):
     client = project.client()

@@ -35,7 +35,8 @@ import Testing
 
   /// A fault whose answer is not the server's own.
   static let answers: [(fault: StandInFault.Kind, status: Int, code: String?)] = [
-    (.unavailable(retryAfter: 7), 503, "PGRST001"), (.schemaCache(code: "PGRST002"), 503, "PGRST002"),
+    (.unavailable(retryAfter: 7), 503, "PGRST001"), (.unavailable(retryAfter: nil), 503, "PGRST001"),
+    (.rateLimit(retryAfter: nil), 429, nil), (.schemaCache(code: "PGRST002"), 503, "PGRST002"),
     (.schemaCache(code: "PGRST204"), 400, "PGRST204"), (.schemaCache(code: "PGRST205"), 404, "PGRST205"),
     (.expiredToken, 401, "PGRST303"), (.proxy520, 520, nil), (.loginPage, 200, nil),
   ]
@@ -48,7 +49,8 @@ import Testing
       let answer = try project.rest("POST", "tasks", token: token, body: #"{"title":"x"}"#)
       #expect(answer.status == status)
       #expect(answer.json["code"]?.stringValue == code)
-      if code == nil { #expect(answer.field("Content-Type")?.hasPrefix("text/html") == true) }
+      let isPage = [.proxy520, .loginPage].contains(kind)
+      #expect((answer.field("Content-Type")?.hasPrefix("text/html") == true) == isPage)
     }
     #expect(try project.rest("GET", "tasks", token: token).text == "[]")
   }
@@ -58,6 +60,8 @@ import Testing
     let (project, token) = try signedIn()
     project.server.faults = [StandInFault(.unavailable(retryAfter: 7))]
     #expect(try project.rest("GET", "tasks", token: token).field("Retry-After") == "7")
+    project.server.faults = [StandInFault(.unavailable(retryAfter: nil))]
+    #expect(try project.rest("GET", "tasks", token: token).field("Retry-After") == nil)
   }
 
   @Test("an expired token is refused by Auth in its own words")
@@ -112,12 +116,150 @@ import Testing
     #expect(try project.wire.request("GET", "/stand-in/nothing", service).status == 404)
   }
 
+  static let kinds: [StandInFault.Kind] =
+    answers.map(\.fault) + [
+      .dropAfter, .dropBefore, .truncate, .latency(milliseconds: 5, jitter: 7), .unavailable(retryAfter: nil),
+      .rateLimit(retryAfter: nil), .rateLimit(retryAfter: 3), .slowUpload(bytesPerSecond: 10), .realtimeSilence,
+      .realtimeDisconnect, .answer(status: 418, contentType: "text/plain", headers: ["X-A": "b"], body: "c"),
+    ]
+
+  @Test("every kind of fault is read as it is written", arguments: kinds)
+  func roundTrip(_ kind: StandInFault.Kind) throws {
+    let fault = StandInFault(
+      kind, times: nil, skipping: 3, method: "PATCH", path: "/rest/v1", probability: 0.25, lasts: 500)
+    #expect(try StandInFault(json: fault.json) == fault)
+    let skew = StandInFault(.clockSkew(seconds: -90), times: nil, lasts: 1)
+    #expect(try StandInFault(json: skew.json) == skew)
+  }
+
+  @Test("every kind is described, and read by its name alone or with what it needs")
+  func catalogue() throws {
+    for fault in StandInFault.catalogue {
+      let needs = fault.members.split(separator: " ").filter { $0.contains("=") || fault.name == "clockSkew" }
+        .map { $0 == "seconds" ? "seconds=1" : String($0) }
+      let bare = try StandInFault.faults(parsing: fault.name + (fault.name == "clockSkew" ? " seconds=1" : ""))
+      // What the description gives as values is what holds without them.
+      #expect(try StandInFault.faults(parsing: ([fault.name] + needs).joined(separator: " ")) == bare)
+      #expect(bare.count == 1 && bare.first?.times == nil)
+    }
+  }
+
+  static let texts: [(text: String, faults: [StandInFault])] = [
+    ("", []),
+    ("latency", [StandInFault(.latency(milliseconds: 100), times: nil)]),
+    (
+      " dropAfter method=POST probability=0.1 ; latency milliseconds=300 jitter=50 times=3 ;",
+      [
+        StandInFault(.dropAfter, times: nil, method: "POST", probability: 0.1),
+        StandInFault(.latency(milliseconds: 300, jitter: 50), times: 3),
+      ]
+    ),
+    (
+      "unavailable retryAfter=5 path=/rest/v1/tasks skipping=2 lasts=60000",
+      [StandInFault(.unavailable(retryAfter: 5), times: nil, skipping: 2, path: "/rest/v1/tasks", lasts: 60_000)]
+    ),
+    (
+      #"[{"kind":"answer","status":502,"body":"a; b","times":1}]"#,
+      [StandInFault(.answer(status: 502, contentType: "text/html", body: "a; b"))]
+    ),
+    ("clockSkew seconds=-90", [StandInFault(.clockSkew(seconds: -90), times: nil)]),
+  ]
+
+  @Test("a command line says faults in words", arguments: texts)
+  func text(_ text: String, faults: [StandInFault]) throws {
+    #expect(try StandInFault.faults(parsing: text) == faults)
+  }
+
   @Test(
-    "every kind of fault is read as it is written",
-    arguments: answers.map(\.fault) + [.dropAfter, .dropBefore, .truncate])
-  func roundTrip(_ kind: StandInFault.Kind) {
-    let fault = StandInFault(kind, times: nil, skipping: 3, method: "PATCH", path: "/rest/v1")
-    #expect(StandInFault(json: fault.json) == fault)
+    "a fault that means nothing is refused, with what is wrong with it",
+    arguments: [
+      ("latenzy", "latenzy"), ("latency milliseconds=-1", "milliseconds"), ("latency 5", "'5'"),
+      ("latency seconds=5", "'seconds'"), ("dropAfter times=0", "times"), ("dropAfter probability=2", "probability"),
+      ("schemaCache code=PGRST116", "PGRST204"), ("answer status=99", "status"), ("clockSkew", "seconds"),
+      ("clockSkew seconds=5 times=2", "'times'"), ("slowUpload bytesPerSecond=0", "bytesPerSecond"),
+      ("dropAfter method=5", "method"), ("[1]", "object"), ("[{", "JSON"),
+      (#"[{"kind":"answer","headers":{"a":1}}]"#, "headers"),
+    ])
+  func mistake(_ text: String, names word: String) {
+    #expect {
+      try StandInFault.faults(parsing: text)
+    } throws: { error in
+      "\(error)".contains(word)
+    }
+  }
+
+  // MARK: Chance and time
+
+  /// Which of a hundred requests a fault happens to.
+  private func pattern(seed: UInt64, _ fault: StandInFault) throws -> [StandInAnswer] {
+    var configuration = StandInConfiguration(faults: [fault])
+    configuration.faultSeed = seed
+    let standIn = try StandIn(configuration)
+    return (0..<100).map { _ in standIn.answer(StandInRequest(method: "GET", target: "/auth/v1/health")) }
+  }
+
+  @Test("a fault by chance happens to its share of the requests, and to the same ones for the same seed")
+  func chance() throws {
+    let fault = StandInFault(.unavailable(retryAfter: nil), times: nil, probability: 0.3)
+    let met = try pattern(seed: 7, fault).map { $0.status == 503 }
+    #expect((15...45).contains(met.filter { $0 }.count))
+    #expect(try pattern(seed: 7, fault).map { $0.status == 503 } == met)
+    #expect(try pattern(seed: 8, fault).map { $0.status == 503 } != met)
+    var never = fault
+    never.probability = 0
+    #expect(try pattern(seed: 7, never).allSatisfy { $0.status != 503 })
+  }
+
+  @Test("with jitter no answer is held back less than told, and they differ")
+  func jitter() throws {
+    let delays = try pattern(seed: 1, StandInFault(.latency(milliseconds: 200, jitter: 50), times: nil))
+      .map(\.delayMilliseconds)
+    #expect(delays.allSatisfy { (200...250).contains($0) } && Set(delays).count > 10)
+  }
+
+  @Test("a fault that lasts a while is over after it, also when it was not met")
+  func lasting() throws {
+    let (project, token) = try signedIn()
+    project.server.faults = [StandInFault(.schemaCache(code: "PGRST204"), times: nil, lasts: 5_000)]
+    project.clock.advance(seconds: 4)
+    #expect(try project.rest("POST", "tasks", token: token, body: #"{"title":"x"}"#).json["code"] == "PGRST204")
+    #expect(project.server.faults.first?.lasts == 1_000)
+    // Laid out anew with another, as `append` does, it lasts no longer.
+    project.server.faults.append(StandInFault(.dropBefore, path: "/nowhere"))
+    project.clock.advance(seconds: 2)
+    #expect(project.server.faults.count == 1)
+    #expect(try project.rest("POST", "tasks", token: token, body: #"{"title":"x"}"#).status == 201)
+  }
+
+  @Test("a clock that is ahead or behind is so in the dates, the tokens and the rows")
+  func clockSkew() throws {
+    let (project, token) = try signedIn()
+    project.server.faults = [StandInFault(.clockSkew(seconds: 3_600), times: nil)]
+    #expect(try project.rest("GET", "tasks", token: token).field("Date") == "Sun, 18 Oct 2026 14:00:27 GMT")
+    // Auth gives clocks no leeway, PostgREST 30 seconds.
+    #expect(try project.auth("GET", "user", token: token).json["code"] == "bad_jwt")
+    let made = try project.rest(
+      "POST", "tasks?select=created_at", token: token, prefer: "return=representation", body: #"{"title":"x"}"#)
+    #expect(made.text == #"[{"created_at":"2026-10-18T14:00:27.486123+00:00"}]"#)
+    project.server.faults = [StandInFault(.clockSkew(seconds: 3_640), times: nil)]
+    #expect(try project.rest("GET", "tasks", token: token).json["code"] == "PGRST303")
+    project.server.faults = [StandInFault(.clockSkew(seconds: -60), times: nil)]
+    #expect(try project.rest("GET", "tasks", token: token).json["message"] == "JWT issued at future")
+    project.server.faults = []
+    #expect(try project.auth("GET", "user", token: token).status == 200)
+  }
+
+  @Test("a flood is answered with 429 in each service's words, with and without a time to come back")
+  func rateLimit() throws {
+    let (project, token) = try signedIn()
+    project.server.faults = [StandInFault(.rateLimit(retryAfter: 9), times: 2)]
+    let auth = try project.auth("POST", "token?grant_type=password", body: "{}")
+    #expect(auth.status == 429 && auth.json["code"] == "over_request_rate_limit" && auth.field("Retry-After") == "9")
+    let rest = try project.rest("GET", "tasks", token: token)
+    #expect(rest.status == 429 && rest.json["message"] == "API rate limit exceeded" && rest.json["code"] == nil)
+    project.server.faults = [StandInFault(.rateLimit(retryAfter: nil)), StandInFault(.unavailable(retryAfter: nil))]
+    let bare = try project.rest("GET", "tasks", token: token)
+    #expect(bare.status == 429 && bare.field("Retry-After") == nil)
   }
 
   @Test("the last requests are listed without keys and tokens")

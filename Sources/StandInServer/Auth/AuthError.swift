@@ -45,6 +45,7 @@ struct AuthError: Error, Equatable {
   static let badToken = AuthError(403, "bad_jwt", "invalid JWT: unable to parse or verify signature")
   static let noAuthorization = AuthError(401, "no_authorization", "This endpoint requires a valid Bearer token")
   static let invalidCredentials = AuthError(400, "invalid_credentials", "Invalid login credentials")
+  static let rateLimited = AuthError(429, "over_request_rate_limit", "Request rate limit reached")
   static let tooLarge = AuthError(413, "request_entity_too_large", "Request body too large")
   static let weakPassword = AuthError(
     422, "weak_password", "Password should be at least 6 characters.", weakPasswordReasons: ["length"])

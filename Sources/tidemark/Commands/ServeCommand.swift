@@ -13,6 +13,13 @@ struct ServeCommand: Command {
       With --rest, tables are those of a PostgREST that verifies tokens with the same JWT secret, and what stays here is
       Auth, whose users are kept with --data.
       With --json the first line is one JSON document: {"url","publishable_key","service_key"}.
+
+      Faults are separated by ';', each a kind with NAME=VALUE words. All may have times=N, skipping=N, probability=0.1,
+      lasts=MILLISECONDS, method=POST and path=/rest/v1 (how it begins). Kinds:
+
+      \(faultList)
+
+      The same over HTTP, as JSON with the service key: PUT /stand-in/faults.
       """,
     options: [
       .value("--port", "PORT", "The port (default: 54321); 0 picks a free one."),
@@ -25,8 +32,15 @@ struct ServeCommand: Command {
       ),
       .flag("--unguarded", "Allow UPDATE and DELETE without a filter, which hosted projects refuse."),
       .flag("--tx-rollback", "Honour 'Prefer: tx=rollback': answer a write and undo it."),
+      .value(
+        "--misbehave", "FAULTS", "Misbehave on purpose, as 'latency milliseconds=300; dropAfter probability=0.1'."),
+      .value("--seed", "NUMBER", "Another order of the faults that come by chance."),
       .flag("--log", "Print a line a request on standard error."),
     ])
+
+  private static let faultList = StandInFault.catalogue.map { fault in
+    "  \([fault.name, fault.members].filter { !$0.isEmpty }.joined(separator: " "))\n      \(fault.summary)"
+  }.joined(separator: "\n")
 
   private let port: Int
   private let data: String?
@@ -36,6 +50,8 @@ struct ServeCommand: Command {
   private let secret: String?
   private let isUnguarded: Bool
   private let allowsRollback: Bool
+  private let faults: [StandInFault]
+  private let faultSeed: Int?
   private let isLogging: Bool
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -57,6 +73,12 @@ struct ServeCommand: Command {
     }
     isUnguarded = arguments.has("--unguarded")
     allowsRollback = arguments.has("--tx-rollback")
+    do {
+      faults = try StandInFault.faults(parsing: arguments.value("--misbehave") ?? "")
+    } catch {
+      throw UsageError(message: "--misbehave: \(Terminal.safe(error.description))")
+    }
+    faultSeed = try arguments.number("--seed", in: 0...Int.max)
     isLogging = arguments.has("--log")
   }
 
@@ -79,6 +101,8 @@ struct ServeCommand: Command {
       let forward = RestForward(address: rest, http: World(context.environment).http)
       configuration.rest = { forward.answer($0) }
     }
+    configuration.faults = faults
+    if let faultSeed { configuration.faultSeed = UInt64(faultSeed) }
     if isLogging { configuration.log = { terminal.note($0) } }
     let server = try StandInServer(configuration)
     try server.start()
