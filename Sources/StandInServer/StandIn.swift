@@ -124,6 +124,12 @@ public final class StandIn: Sendable {
   /// How the body of a request is taken, of which only the head is known.
   func bodyPlan(_ head: StandInRequest) -> BodyPlan { .memory(bytesMax: configuration.bodyBytesMax) }
 
+  /// How fast the body of a request is read on purpose, in bytes a second; `nil` for as fast as it comes.
+  func uploadSpeed(for head: StandInRequest) -> Int? {
+    let hasBody = head.field("Transfer-Encoding") != nil || head.field("Content-Length").map { $0 != "0" } ?? false
+    return hasBody && !head.path.hasPrefix("/stand-in/") ? misbehaviour.uploadSpeed(for: head) : nil
+  }
+
   /// The answer to a body over the limit.
   func tooLarge(_ request: StandInRequest) -> StandInAnswer {
     if request.path.hasPrefix("/auth/v1/") { return AuthError.tooLarge.answer(to: request) }

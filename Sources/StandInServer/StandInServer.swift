@@ -28,8 +28,8 @@ public final class StandInServer: Sendable {
       guard front == nil else { return }
       let standIn = standIn
       front = try HTTPFront(
-        port: configuration.port, bodyPlan: { standIn.bodyPlan($0) }, handler: { standIn.answer($0) },
-        tooLarge: { standIn.tooLarge($0) })
+        port: configuration.port, bodyPlan: { standIn.bodyPlan($0) }, uploadSpeed: { standIn.uploadSpeed(for: $0) },
+        handler: { standIn.answer($0) }, tooLarge: { standIn.tooLarge($0) })
     }
   }
 

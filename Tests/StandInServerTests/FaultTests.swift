@@ -93,6 +93,26 @@ import Testing
     project.server.stop()
   }
 
+  @Test("a body is read as slowly as told, a request without one does not count, and others are served meanwhile")
+  func slowUpload() throws {
+    let (project, token) = try signedIn()
+    let body = #"{"title":"\#(String(repeating: "x", count: 10_000))"}"#
+    project.server.faults = [StandInFault(.slowUpload(bytesPerSecond: 50_000))]
+    #expect(try project.rest("GET", "tasks", token: token).status == 200)
+    // It may take longer on a busy machine, never shorter.
+    let start = ContinuousClock.now
+    #expect(try project.rest("POST", "tasks", token: token, body: body).status == 201)
+    #expect(ContinuousClock.now - start >= .milliseconds(190) && project.server.faults.isEmpty)
+
+    project.server.faults = [StandInFault(.slowUpload(bytesPerSecond: 1))]
+    let head = "POST /rest/v1/tasks HTTP/1.1\r\nHost: localhost\r\napikey: \(project.server.publishableKey)\r\n"
+    let slow = try Wire(port: project.server.port)
+    try slow.send(Array((head + "Content-Length: \(body.utf8.count)\r\n\r\n" + body).utf8))
+    while !project.server.faults.isEmpty { sched_yield() }
+    #expect(try project.rest("GET", "tasks?select=done", token: token).text == #"[{"done":false}]"#)
+    project.server.stop()
+  }
+
   @Test("faults are laid out, shown and taken away over HTTP, with the service key only")
   func administration() throws {
     let (project, token) = try signedIn()

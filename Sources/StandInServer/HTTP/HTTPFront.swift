@@ -30,10 +30,12 @@ final class HTTPFront: Sendable {
   /// - Parameters:
   ///   - port: 0 picks a free one.
   ///   - bodyPlan: Says from a request's head how its body is taken; called, as all of them, on the connection's thread.
+  ///   - uploadSpeed: Says from a request's head how fast its body is read, in bytes a second; `nil` for as it comes.
   ///   - handler: Answers a request.
   ///   - tooLarge: Answers a request whose body is larger than the plan allows; it gets it without the body.
   init(
     port: Int, bodyPlan: @escaping @Sendable (StandInRequest) -> BodyPlan,
+    uploadSpeed: @escaping @Sendable (StandInRequest) -> Int?,
     handler: @escaping @Sendable (StandInRequest) -> StandInAnswer,
     tooLarge: @escaping @Sendable (StandInRequest) -> StandInAnswer
   ) throws(StandInError) {
@@ -43,7 +45,8 @@ final class HTTPFront: Sendable {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw .cannotListen(port: port, reason: String(cString: strerror(errno))) }
     let handling = Unmanaged.passRetained(
-      Handling(wakeReader: ends[0], bodyPlan: bodyPlan, handler: handler, tooLarge: tooLarge))
+      Handling(
+        wakeReader: ends[0], bodyPlan: bodyPlan, uploadSpeed: uploadSpeed, handler: handler, tooLarge: tooLarge))
     errno = 0
     let daemon = tm_mhd_start(
       number, Self.connectionCountMax, Self.idleSeconds, Self.headMemoryBytes, Exchange.begin, Exchange.step,
@@ -86,6 +89,7 @@ private func exchange<Value>(_ place: inout Value, with value: Value) -> Value {
 private final class Handling: Sendable {
   let wakeReader: Int32
   let bodyPlan: @Sendable (StandInRequest) -> BodyPlan
+  let uploadSpeed: @Sendable (StandInRequest) -> Int?
   let handler: @Sendable (StandInRequest) -> StandInAnswer
   let tooLarge: @Sendable (StandInRequest) -> StandInAnswer
   let keeper = ConnectionKeeper(roomyCount: HTTPFront.roomyConnectionCount)
@@ -107,11 +111,13 @@ private final class Handling: Sendable {
 
   init(
     wakeReader: Int32, bodyPlan: @escaping @Sendable (StandInRequest) -> BodyPlan,
+    uploadSpeed: @escaping @Sendable (StandInRequest) -> Int?,
     handler: @escaping @Sendable (StandInRequest) -> StandInAnswer,
     tooLarge: @escaping @Sendable (StandInRequest) -> StandInAnswer
   ) {
     self.wakeReader = wakeReader
     self.bodyPlan = bodyPlan
+    self.uploadSpeed = uploadSpeed
     self.handler = handler
     self.tooLarge = tooLarge
   }
@@ -130,6 +136,7 @@ private final class Exchange {
   /// What takes the body in pieces; a body without one is kept in the request.
   private var receiver: (any BodyReceiver)?
   private var bodyBytesMax = Int.max
+  private var bytesPerSecond: Int?
   private var isTooLarge = false
   private var receivedBytes = 0
   private var unwantedBytes = 0
@@ -185,7 +192,10 @@ private final class Exchange {
     if size.pointee > 0, let data {
       let count = size.pointee
       size.pointee = 0
-      return take(UnsafeRawBufferPointer(start: data, count: count)) ? .YES : .NO
+      guard take(UnsafeRawBufferPointer(start: data, count: count)) else { return .NO }
+      // What is not read yet fills the buffers on the way, and the client must wait.
+      if let bytesPerSecond { handling.hold(milliseconds: count * 1_000 / bytesPerSecond) }
+      return .YES
     }
     return answer(handling, connection)
   }
@@ -193,6 +203,7 @@ private final class Exchange {
   /// The head is in.
   private func begin(_ head: StandInRequest, _ handling: Handling, _ connection: OpaquePointer) -> MHD_Result {
     request = head
+    bytesPerSecond = handling.uploadSpeed(head)
     let length = head.field("Content-Length").flatMap { Int($0) } ?? 0
     switch handling.bodyPlan(head) {
     case .memory(let bytesMax):
