@@ -14,7 +14,7 @@ static inline struct MHD_Daemon *tm_mhd_start(
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   return MHD_start_daemon(
       MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_SUPPRESS_DATE_NO_CLOCK |
-          MHD_USE_ITC,
+          MHD_USE_ITC | MHD_ALLOW_UPGRADE,
       port, NULL, NULL, handler, context,
       MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
       MHD_OPTION_CONNECTION_LIMIT, connections_max,
@@ -41,4 +41,9 @@ static inline int tm_mhd_socket(struct MHD_Connection *connection) {
 // Swift's names for the two codes depend on how it cuts their common beginning.
 static inline bool tm_mhd_is_start(enum MHD_ConnectionNotificationCode code) {
   return code == MHD_CONNECTION_NOTIFY_STARTED;
+}
+
+// MHD_upgrade_action is variadic too. Ends an upgraded connection, whose socket must not be used any more.
+static inline void tm_mhd_close_upgraded(struct MHD_UpgradeResponseHandle *handle) {
+  MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
 }

@@ -13,6 +13,8 @@ public final class StandIn: Sendable {
   private let folder: DataFolder?
   private let rest: RestService
   private let auth: AuthService
+  /// The connections of Realtime.
+  let realtime: RealtimeHub
   private let misbehaviour: Misbehaviour
   private let requestLog = Mutex(RequestLog())
 
@@ -38,14 +40,20 @@ public final class StandIn: Sendable {
       try folder?.keys(jwtSecret: configuration.jwtSecret, randomBytes: random)
       ?? Keys(jwtSecret: configuration.jwtSecret, randomBytes: random)
     database = try Self.open(folder, schema: configuration.schema)
+    realtime = RealtimeHub(
+      RealtimeRules(
+        schema: configuration.schema, jwtSecret: keys.jwtSecret,
+        subscribeMicroseconds: Int64(configuration.subscribeMilliseconds) * 1_000, randomBytes: random),
+      misbehaviour: misbehaviour)
     rest = RestService(
       schema: configuration.schema, jwtSecret: keys.jwtSecret, rowCountMax: configuration.rowCountMax,
       requiresWhere: configuration.requiresWhere, allowsRollback: configuration.allowsRollback,
-      effects: configuration.effects)
+      effects: configuration.effects, publish: realtime.publish)
     auth = AuthService(
       database: database, jwtSecret: keys.jwtSecret, accessTokenSeconds: configuration.accessTokenSeconds,
       refreshReuseSeconds: configuration.refreshReuseSeconds, passwordRounds: configuration.passwordRounds,
       effects: configuration.effects)
+    misbehaviour.whenLaid { [weak realtime] in realtime?.cutWhereLaidOut() }
     try checkFunctions()
   }
 
@@ -59,7 +67,8 @@ public final class StandIn: Sendable {
           for argument in function.arguments { arguments[argument.name] = .null }
           try FunctionRun(
             function: function, arguments: arguments, database: database, service: rest,
-            caller: Caller(role: .service, subject: nil), now: Timestamp(microseconds: 0), isReadOnly: false
+            caller: Caller(role: .service, subject: nil), now: Timestamp(microseconds: 0), isReadOnly: false,
+            journal: ChangeJournal()
           ).check()
         }
       } catch SQLiteError.statement(_, _, let reason) {
@@ -180,6 +189,9 @@ public final class StandIn: Sendable {
         token: token,
         database: database)
     case .auth: return auth.answer(request)
+    case .realtime:
+      return RealtimeService(hub: realtime).answer(
+        request, path: String(request.path.dropFirst("/realtime/v1".count)), keyRole: role)
     case .none: return Gateway.refusal(404, "no Route matched with those values")
     }
   }
@@ -220,7 +232,11 @@ public final class StandIn: Sendable {
     do {
       if request.method == "PUT" {
         let value = try JSONValue(parsing: request.body)
-        try database.use { try store.replace(with: value, in: $0) }
+        let (realtime, isListenedTo) = (realtime, realtime.isListenedTo)
+        try database.use { database in
+          guard isListenedTo else { return try store.replace(with: value, in: database) }
+          realtime.publish(try store.changes(replacingWith: value, in: database))
+        }
       }
       let body = try database.use { try store.everything(in: $0) }
       return StandInAnswer(status: 200, fields: [("Content-Type", "application/json; charset=utf-8")], body: body)

@@ -12,6 +12,9 @@ public struct StandInConfiguration: Sendable {
   public var accessTokenSeconds: Int
   /// How long a refresh token that was used may be used again, in seconds.
   public var refreshReuseSeconds: Int
+  /// The time from the answer to a join of Realtime until its changes are told, in milliseconds; a hosted project takes
+  /// up to some seconds.
+  public var subscribeMilliseconds = 0
   /// The greatest number of rows in one answer to a read.
   public var rowCountMax: Int
   /// The greatest size of a request's body.

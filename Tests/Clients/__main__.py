@@ -5,7 +5,7 @@ import sys
 
 from .calls import run_all
 
-SERVICES = ["auth", "rest"]
+SERVICES = ["auth", "rest", "realtime"]
 
 
 def main(program, *wanted):

@@ -47,6 +47,9 @@ final class ConnectionKeeper: Sendable {
     }
   }
 
+  /// The connection goes on as something else than HTTP, and is none of ours from now on.
+  func leaves(_ connection: OpaquePointer) { closed(connection) }
+
   /// The socket is about to be closed: its number may come to be another's.
   func closed(_ connection: OpaquePointer) {
     state.withLock { state in

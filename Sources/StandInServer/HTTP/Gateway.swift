@@ -6,12 +6,14 @@ enum Gateway {
   enum Service {
     case rest
     case auth
+    case realtime
     case none
   }
 
   static func service(of path: String) -> Service {
     if path == "/rest/v1" || path.hasPrefix("/rest/v1/") { return .rest }
     if path.hasPrefix("/auth/v1/") { return .auth }
+    if path.hasPrefix("/realtime/v1/") { return .realtime }
     return .none
   }
 
@@ -41,7 +43,7 @@ enum Gateway {
 
   /// The project's key that a request carries, in the field or in the query.
   static func key(of request: StandInRequest) -> String? {
-    if let key = request.field("apikey"), !key.isEmpty { return key }
+    for name in ["apikey", "x-api-key"] { if let key = request.field(name), !key.isEmpty { return key } }
     return QueryText.parameters(request.query).first { $0.name == "apikey" }?.value
   }
 

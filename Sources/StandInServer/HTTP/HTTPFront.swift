@@ -72,6 +72,8 @@ final class HTTPFront: Sendable {
     guard let state = running.withLock({ running in exchange(&running, with: nil) }) else { return }
     var byte: UInt8 = 1
     _ = write(state.wakeWriter, &byte, 1)
+    // libmicrohttpd wants those that are no longer its own to be ended before it stops.
+    state.handling.takeUnretainedValue().sockets.stop()
     MHD_stop_daemon(state.daemon)
     close(state.wakeReader)
     close(state.wakeWriter)
@@ -93,6 +95,7 @@ private final class Handling: Sendable {
   let handler: @Sendable (StandInRequest) -> StandInAnswer
   let tooLarge: @Sendable (StandInRequest) -> StandInAnswer
   let keeper = ConnectionKeeper(roomyCount: HTTPFront.roomyConnectionCount)
+  let sockets = RealtimeSockets()
 
   /// Called when a client has connected and before its socket is closed.
   static let connected:
@@ -269,13 +272,15 @@ private final class Exchange {
     if answer.delayMilliseconds > 0 { handling.hold(milliseconds: answer.delayMilliseconds) }
     // MHD_NO closes the connection without a word.
     if answer.delivery == .dropped { return .NO }
-    guard let response = response(answer) else { return .NO }
+    guard let response = response(answer, handling) else { return .NO }
+    if answer.opening != nil { handling.keeper.leaves(connection) }
     defer { MHD_destroy_response(response) }
     for (name, value) in answer.fields { MHD_add_response_header(response, name, value) }
     return MHD_queue_response(connection, UInt32(answer.status), response)
   }
 
-  private static func response(_ answer: StandInAnswer) -> OpaquePointer? {
+  private static func response(_ answer: StandInAnswer, _ handling: Handling) -> OpaquePointer? {
+    if let opening = answer.opening { return Upgrade.response(opening, handling.sockets) }
     if answer.delivery == .truncated { return CutBody.response(answer) }
     if let file = answer.file {
       let descriptor = file.duplicate()
@@ -288,6 +293,39 @@ private final class Exchange {
       MHD_create_response_from_buffer(
         bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
     }
+  }
+}
+
+/// A connection that goes on as a WebSocket.
+private final class Upgrade {
+  private let opening: RealtimeOpening
+  private let sockets: RealtimeSockets
+
+  private init(_ opening: RealtimeOpening, _ sockets: RealtimeSockets) {
+    self.opening = opening
+    self.sockets = sockets
+  }
+
+  /// The handle of an upgraded connection, which any thread may end.
+  private struct Handle: @unchecked Sendable {
+    let pointer: OpaquePointer
+  }
+
+  static func response(_ opening: RealtimeOpening, _ sockets: RealtimeSockets) -> OpaquePointer? {
+    let upgrade = Unmanaged.passRetained(Upgrade(opening, sockets))
+    let response = MHD_create_response_for_upgrade(
+      { context, _, _, early, earlyCount, socket, handle in
+        guard let context, let handle else { return }
+        let upgrade = Unmanaged<Upgrade>.fromOpaque(context).takeRetainedValue()
+        let held = Handle(pointer: handle)
+        let early = UnsafeRawBufferPointer(start: early, count: earlyCount)
+        let isServed = upgrade.sockets.serve(socket, early: Array(early), opening: upgrade.opening) {
+          tm_mhd_close_upgraded(held.pointer)
+        }
+        if !isServed { tm_mhd_close_upgraded(handle) }
+      }, upgrade.toOpaque())
+    if response == nil { upgrade.release() }
+    return response
   }
 }
 

@@ -56,6 +56,8 @@ public struct StandInAnswer: Sendable {
   public var body: [UInt8]
   /// A body that is read from a file while it is sent, in the place of `body`.
   public var file: AnswerFile?
+  /// What the connection goes on as once a head of status 101 has left.
+  var opening: RealtimeOpening?
   /// What leaves the server.
   public var delivery: Delivery = .whole
   /// How long the answer is held back, in milliseconds.

@@ -25,6 +25,13 @@ struct Caller {
     return SQLText(sql: "\(quoted(alias)).\(quoted(owner)) = ?", bindings: [.text(userID)])
   }
 
+  /// Whether the caller sees a row of a table: what `policy` says in SQL.
+  func sees(_ values: [SQLiteValue], of table: Table) -> Bool {
+    guard !bypassesPolicies, let owner = table.owner, let place = table.index(of: owner) else { return true }
+    guard role == .authenticated, let userID = try? userID() else { return false }
+    return values[place] == .text(userID)
+  }
+
   /// Whether the caller may use a table at all, or PostgreSQL's error.
   func checkGrant(_ table: Table) throws(DatabaseFault) {
     guard table.grants.contains(role) else {

@@ -10,6 +10,8 @@ struct FunctionRun {
   let caller: Caller
   let now: Timestamp
   let isReadOnly: Bool
+  /// Gets every row that is written.
+  let journal: ChangeJournal
 
   /// The function's rows, as what stands behind FROM.
   func rows() throws -> SQLText {
@@ -159,7 +161,7 @@ struct FunctionRun {
   private func writer(_ table: Table) -> RowWriter {
     RowWriter(
       database: database, schema: service.schema, table: table, caller: caller, now: now,
-      randomBytes: service.effects.randomBytes)
+      randomBytes: service.effects.randomBytes, journal: journal)
   }
 
   /// The rows that a write is for, each with the values of some expressions.

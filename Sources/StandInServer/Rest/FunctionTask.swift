@@ -22,15 +22,18 @@ struct FunctionTask: Sendable {
 
   /// Runs it in a transaction of its own.
   func run(in database: Database) throws -> StandInAnswer {
+    let journal = ChangeJournal()
     // Within one transaction the function and the filters on its rows see the same state.
-    try database.transaction {
-      let answer = try answer(database)
+    let answer = try database.transaction {
+      let answer = try self.answer(database, journal)
       guard preferences.rollsBack == true, service.allowsRollback else { return answer }
       throw RolledBack(answer: answer)
     }
+    service.publish(journal.changes)
+    return answer
   }
 
-  private func answer(_ database: Database) throws -> StandInAnswer {
+  private func answer(_ database: Database, _ journal: ChangeJournal) throws -> StandInAnswer {
     try checkOrder()
     let context = ReadQuery.Context(caller: caller, schema: service.schema, now: now)
     // The function's own rows come later: what is asked of them is looked at first.
@@ -41,7 +44,7 @@ struct FunctionTask: Sendable {
     let run = FunctionRun(
       function: function, arguments: arguments, database: database, service: service,
       caller: function.isDefiner ? Caller(role: .service, subject: caller.subject) : caller, now: now,
-      isReadOnly: isReadOnly)
+      isReadOnly: isReadOnly, journal: journal)
     let source = try run.rows()
     let read = try ReadQuery(plan, context, source: source)
     try read.checkGrants()

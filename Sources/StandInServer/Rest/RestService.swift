@@ -9,6 +9,8 @@ struct RestService: Sendable {
   let requiresWhere: Bool
   let allowsRollback: Bool
   let effects: StandInEffects
+  /// Told what a transaction has changed, before anybody else uses the database: in the order of the commits.
+  let publish: @Sendable ([RowChange]) -> Void
 
   /// The greatest head of a request that PostgREST takes.
   private static let headBytesMax = 50 << 10

@@ -24,11 +24,14 @@ struct RestTask: Sendable {
     case "GET", "HEAD":
       return try read(database)
     default:
-      return try database.transaction {
-        let answer = try write(database)
+      let journal = ChangeJournal()
+      let answer = try database.transaction {
+        let answer = try write(database, journal)
         guard preferences.rollsBack == true, service.allowsRollback else { return answer }
         throw RolledBack(answer: answer)
       }
+      service.publish(journal.changes)
+      return answer
     }
   }
 
@@ -45,10 +48,10 @@ struct RestTask: Sendable {
 
   // MARK: Writing
 
-  private func write(_ database: Database) throws -> StandInAnswer {
+  private func write(_ database: Database, _ journal: ChangeJournal) throws -> StandInAnswer {
     let writer = RowWriter(
       database: database, schema: service.schema, table: table, caller: caller, now: now,
-      randomBytes: service.effects.randomBytes)
+      randomBytes: service.effects.randomBytes, journal: journal)
     switch request.method {
     case "POST": return try insert(writer)
     case "PATCH": return try update(writer)

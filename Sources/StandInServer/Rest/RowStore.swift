@@ -23,6 +23,42 @@ struct RowStore {
     }
   }
 
+  /// Replaces everything, and gives what differs afterwards as the changes of one transaction, for those who listen.
+  ///
+  /// Rows of tables without a primary key come and go unseen.
+  func changes(replacingWith value: JSONValue, in database: Database) throws -> [RowChange] {
+    let before = try schema.tables.map { try keyed($0, in: database) }
+    try replace(with: value, in: database)
+    var changes: [RowChange] = []
+    for (table, before) in zip(schema.tables, before) {
+      let after = try keyed(table, in: database)
+      func change(_ kind: RowChange.Kind, _ old: [SQLiteValue]?, _ new: [SQLiteValue]?) -> RowChange {
+        RowChange(table: table, kind: kind, old: old, new: new, committedAt: now)
+      }
+      for (key, old) in before where after[key] == nil { changes.append(change(.delete, old, nil)) }
+      for (key, new) in after {
+        guard let old = before[key] else {
+          changes.append(change(.insert, nil, new))
+          continue
+        }
+        if old != new { changes.append(change(.update, old, new)) }
+      }
+    }
+    return changes
+  }
+
+  private func keyed(_ table: Table, in database: Database) throws -> [[SQLiteValue]: [SQLiteValue]] {
+    guard !table.primaryKey.isEmpty else { return [:] }
+    let columns = table.columns.map(\.sqlName).joined(separator: ", ")
+    let places = table.primaryKey.compactMap(table.index)
+    var rows: [[SQLiteValue]: [SQLiteValue]] = [:]
+    try database.forEach("SELECT \(columns) FROM \(table.sqlName)") { row in
+      let values = table.columns.indices.map { row[$0] }
+      rows[places.map { values[$0] }] = values
+    }
+    return rows
+  }
+
   /// Everything, in the form that `replace` takes, rows in the order in which they came.
   func everything(in database: Database) throws -> [UInt8] {
     var output: [UInt8] = [UInt8(ascii: "{")]

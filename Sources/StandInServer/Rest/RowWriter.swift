@@ -19,6 +19,8 @@ struct RowWriter {
   let caller: Caller
   let now: Timestamp
   let randomBytes: @Sendable (Int) -> [UInt8]
+  /// Gets every row that is written.
+  let journal: ChangeJournal
 
   // MARK: Insert
 
@@ -87,6 +89,7 @@ struct RowWriter {
       try database.execute("INSERT INTO \(table.sqlName) (\(columns)) VALUES (\(marks))", complete)
       let rowID = database.lastInsertRowID
       touched.insert(rowID)
+      note(.insert, nil, complete)
       inserted.rows.append(StoredRow(rowID: rowID, values: complete))
       inserted.newCount += 1
     }
@@ -151,6 +154,7 @@ struct RowWriter {
     try database.execute(
       "UPDATE \(table.sqlName) SET \(assignments) WHERE rowid = ?",
       places.map { new.values[$0] } + [.integer(old.rowID)])
+    note(.update, old.values, new.values)
     return new
   }
 
@@ -169,12 +173,13 @@ struct RowWriter {
   func delete(_ rows: [StoredRow]) throws {
     for row in rows {
       try database.execute("DELETE FROM \(table.sqlName) WHERE rowid = ?", [.integer(row.rowID)])
+      note(.delete, row.values, nil)
     }
     for (child, key) in schema.references(to: table) {
       // What a foreign key does is the database's own doing: no policy is asked.
       let writer = RowWriter(
         database: database, schema: schema, table: child, caller: Caller(role: .service, subject: caller.subject),
-        now: now, randomBytes: randomBytes)
+        now: now, randomBytes: randomBytes, journal: journal)
       for row in rows {
         guard let values = referencedValues(key, row.values) else { continue }
         let referring = try writer.rows(where: key.columns, equal: values)
@@ -189,6 +194,10 @@ struct RowWriter {
         }
       }
     }
+  }
+
+  private func note(_ kind: RowChange.Kind, _ old: [SQLiteValue]?, _ new: [SQLiteValue]?) {
+    journal.add(RowChange(table: table, kind: kind, old: old, new: new, committedAt: now))
   }
 
   // MARK: Looking

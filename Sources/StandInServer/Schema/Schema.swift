@@ -48,12 +48,14 @@ struct Table: Sendable, Hashable {
   let version: Version?
   /// The roles that may use the table at all.
   let grants: Set<Role>
+  /// Whether Realtime tells its changes: whether it is in the publication `supabase_realtime`.
+  let isPublished: Bool
 
   private let indexes: [String: Int]
 
   init(
     name: String, columns: [Column], primaryKey: [String], uniques: [UniqueKey], foreignKeys: [ForeignKey],
-    owner: String?, version: Version?, grants: Set<Role>
+    owner: String?, version: Version?, grants: Set<Role>, isPublished: Bool = true
   ) {
     self.name = name
     self.columns = columns
@@ -63,6 +65,7 @@ struct Table: Sendable, Hashable {
     self.owner = owner
     self.version = version
     self.grants = grants
+    self.isPublished = isPublished
     indexes = Dictionary(columns.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 

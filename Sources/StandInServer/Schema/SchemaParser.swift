@@ -49,7 +49,7 @@ enum SchemaParser {
     }
     let members = try Members(
       value, at: path,
-      known: ["columns", "primaryKey", "unique", "foreignKeys", "owner", "version", "grants"])
+      known: ["columns", "primaryKey", "unique", "foreignKeys", "owner", "version", "grants", "realtime"])
     var columns: [Column] = []
     let columnsPath = path.appending("columns")
     for (index, value) in try members.array("columns").enumerated() {
@@ -71,7 +71,8 @@ enum SchemaParser {
       name: name, columns: columns, primaryKey: primaryKey,
       uniques: try uniques(members, of: name, known: known, at: path),
       foreignKeys: try foreignKeys(members, of: name, known: known, at: path), owner: owner,
-      version: try version(members, columns: columns, at: path), grants: try grants(members, at: path))
+      version: try version(members, columns: columns, at: path), grants: try grants(members, at: path),
+      isPublished: try members.flag("realtime") ?? true)
   }
 
   private static func column(
