@@ -23,6 +23,10 @@ public struct EngineConfiguration: Sendable {
   /// Whether the tenth refusal of an unknown table or column rejects a write, each at least 30 s after the last (spec 4,
   /// "What happens to each write"); a write that waits longer than that waits until the schema is changed.
   public var rejectsUnknownNames = false
+  /// How many writes travel in one request at most, where several can; 1 sends each alone.
+  ///
+  /// What becomes of each is the same.
+  public var writesInOneRequest = 60
 
   /// The spec's behaviour for the given tables.
   public init(

@@ -104,11 +104,21 @@ struct InsertReplayTests {
     desk.checkScript()
   }
 
-  @Test("whose key is a row that this user may not see is refused with a reason")
+  @Test("whose key is a row that this user may not see is refused in the server's words, in doubt or not")
   func hidden() async throws {
-    let desk = try Desk([.cut, .nothing, .nothing, .user(Desk.user)])
+    let desk = try Desk([.cut, .nothing, .nothing, .user(Desk.user), Self.taken, .nothing])
     try desk.insert()
     _ = await desk.sync()
+    let report = await desk.sync()
+    #expect(Counts(report) == Counts(rejected: 1))
+    #expect(report.rejected.first?.serverError?.code == "23505")
+    desk.checkScript()
+  }
+
+  @Test("that the server neither makes nor refuses is refused with a reason")
+  func dropped() async throws {
+    let desk = try Desk([.nothing, .nothing, .user(Desk.user)])
+    try desk.insert()
     let report = await desk.sync()
     #expect(Counts(report) == Counts(rejected: 1))
     #expect(report.rejected.first?.serverError == nil)

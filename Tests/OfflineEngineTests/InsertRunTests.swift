@@ -76,6 +76,42 @@ struct InsertRunTests {
     #expect(try world.rows().count == 5)
   }
 
+  @Test("with different columns travel together, and what one leaves out takes its default as it would alone")
+  func differentColumns() async throws {
+    try replica.insert(key(1), ["title": "a", "notes": "n"])
+    try replica.insert(key(2), ["title": "b", "done": true])
+    try replica.insert(key(3), ["title": "c", "notes": .null])
+    #expect(Counts(await replica.sync()) == Counts(synced: 3))
+    #expect(posts.count == 1)
+    #expect(
+      try world.rows().map { $0.picking(["title", "notes", "done"]) } == [
+        ["title": "a", "notes": "n", "done": false], ["title": "b", "notes": .null, "done": true],
+        ["title": "c", "notes": .null, "done": false],
+      ])
+  }
+
+  @Test("are found together when none of them needed to be made")
+  func foundTogether() async throws {
+    for number in 1...5 { try replica.insert(key(number), ["title": .string("Task \(number)")]) }
+    replica.http.after { _ in StandInExchange.cut }
+    _ = await replica.sync()
+    replica.http.after(nil)
+    replica.http.forget()
+    #expect(Counts(await replica.sync()) == Counts(synced: 5, alreadyOnServer: 5))
+    #expect(replica.http.requests.map(\.method) == ["POST", "GET"])
+  }
+
+  @Test("of which the third names a column that the server does not know wait from there on")
+  func unknownColumn() async throws {
+    for number in 1...5 {
+      try replica.insert(key(number), number == 3 ? ["title": "c", "colour": "red"] : ["title": "a"])
+    }
+    let report = await replica.sync()
+    #expect(Counts(report) == Counts(synced: 2, remaining: 3))
+    #expect(try replica.pending.map(\.sendCount) == [0, 0, 0])
+    #expect(try world.rows().count == 2)
+  }
+
   @Test("that certainly did not leave are not in doubt, nor are those claimed behind them")
   func offline() async throws {
     for number in 1...5 { try replica.insert(key(number), ["title": .string("Task \(number)")]) }

@@ -36,7 +36,7 @@ struct UnknownNameTests {
     arguments: [(400, "PGRST204"), (404, "PGRST205")]
   )
   func othersGoOn(_ status: Int, _ code: String) async throws {
-    let desk = try desk([.error(status, code), .rows(#"[{"id":1,"text":"x"}]"#), .rows(#"[{"id":2,"text":"x"}]"#)])
+    let desk = try desk([.error(status, code), .rows(#"[{"id":1,"text":"x"},{"id":2,"text":"x"}]"#)])
     try desk.rename()
     try note(1, desk)
     try desk.rename(["done": false], base: WriteBase(values: ["done": true], version: t1))

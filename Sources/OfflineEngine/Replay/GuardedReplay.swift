@@ -63,12 +63,19 @@ extension ReplayPass {
     }
   }
 
-  /// Reads the row and decides: gone, denied, already there, a stale base, or moved.
   private mutating func settleByReading(_ attempt: GuardedAttempt, _ table: TableDescription)
     async throws(SyncFailure)
   {
     let write = attempt.mutation.write
-    guard let server = try await readByKey(write.key, table, besides: write.readNames(table)) else {
+    try await settle(attempt, table, server: try await readByKey(write.key, table, besides: write.readNames(table)))
+  }
+
+  /// Decides by the row as it was just read: gone, denied, already there, a stale base, or moved.
+  mutating func settle(_ attempt: GuardedAttempt, _ table: TableDescription, server: JSONObject?)
+    async throws(SyncFailure)
+  {
+    let write = attempt.mutation.write
+    guard let server else {
       try await settleGone(attempt, table)
       return
     }

@@ -45,7 +45,7 @@ struct ReplayPass {
   /// The last write that was taken in hand.
   private var last: Int64 = 0
   /// The writes that travel now.
-  private var inHand: Set<Int64> = []
+  private var inHand: [PendingMutation] = []
   /// Whether they have left this device in this pass.
   private var hasLeft = false
   /// The writes that are on record as sent and not settled, and how often each was sent before this pass.
@@ -54,8 +54,8 @@ struct ReplayPass {
   private var waitingTables: Set<String> = []
   private var unknownName: SyncFailure?
 
-  /// How many writes go on record in one commit.
-  static let claimCount = 64
+  /// How many writes go on record in one commit: no more travel in one request.
+  static let claimCount = 60
 
   init(client: UserEngine, onlyTable: String?) {
     self.client = client
@@ -98,21 +98,15 @@ struct ReplayPass {
     }
     waiting.sendCount = earlierSends
     let table = try client.description(of: waiting.write.table)
-    let run = try insertRun(from: waiting, table)
     do {
-      if run.count > 1 {
-        try await replayInserts(run[...], table)
-      } else {
-        takeInHand([waiting.id])
-        try await replay(waiting, table)
-        settleClaims()
-      }
+      try await replayRun(try run(from: waiting, table)[...], table)
     } catch {
       guard case .schemaCache = error else { throw error }
       if !client.configuration.rejectsUnknownNames, onlyTable == nil {
         setAside(waiting.write.table, error)
       } else {
-        guard client.configuration.rejectsUnknownNames, try rejectUnknown(waiting) else { throw error }
+        // The server's word on a run is taken only once one write of it stands alone.
+        guard client.configuration.rejectsUnknownNames, try rejectUnknown(inHand.first ?? waiting) else { throw error }
         settleClaims()
       }
     }
@@ -149,15 +143,15 @@ struct ReplayPass {
   }
 
   /// Notes that claimed writes are about to travel.
-  mutating func takeInHand(_ ids: [Int64]) {
-    inHand = Set(ids)
-    last = ids.last ?? last
+  mutating func takeInHand(_ writes: ArraySlice<PendingMutation>) {
+    inHand = Array(writes)
+    last = writes.last?.id ?? last
     hasLeft = false
   }
 
   /// Notes that what is in hand is settled.
   mutating func settleClaims() {
-    for id in inHand { claims[id] = nil }
+    for mutation in inHand { claims[mutation.id] = nil }
   }
 
   /// Puts the next writes on record as sent before anything of them leaves.
@@ -177,7 +171,8 @@ struct ReplayPass {
 
   /// Takes the writes off the record that certainly did not leave.
   private mutating func giveBack() throws(SyncFailure) {
-    let unsent = claims.keys.filter { !hasLeft || !inHand.contains($0) }
+    let left = hasLeft ? Set(inHand.map(\.id)) : []
+    let unsent = claims.keys.filter { !left.contains($0) }
     claims = [:]
     guard !unsent.isEmpty else { return }
     try client.commit { transaction in
@@ -185,7 +180,8 @@ struct ReplayPass {
     }
   }
 
-  private mutating func replay(_ mutation: PendingMutation, _ table: TableDescription) async throws(SyncFailure) {
+  /// Sends a write that is in hand alone.
+  mutating func replay(_ mutation: PendingMutation, _ table: TableDescription) async throws(SyncFailure) {
     let write = mutation.write
     guard write.request?.isWhole ?? true else {
       try reject(mutation, nil, "it can no longer be sent exactly as it was made; make the change again")
@@ -263,7 +259,7 @@ struct ReplayPass {
 
   /// Makes sure that an empty answer was given to this user: with a missing or anonymous token the server answers 200
   /// and no rows, which would read as "gone" (DESIGN section 5).
-  private mutating func proveView(_ token: Secret?, besides key: RowKey, _ table: TableDescription)
+  mutating func proveView(_ token: Secret?, besides key: RowKey, _ table: TableDescription)
     async throws(RequestFailure)
   {
     guard token == nil || provenToken != token else { return }

@@ -217,7 +217,7 @@ struct RejectedListTests {
     })
     desk.client.disableNetwork()
     for id in 1...5 { _ = try await desk.tasks.insert(TaskRow(id: id, title: "A")).execute() }
-    desk.http.add(Array(repeating: .answer(400, #"{"code":"23514","message":"a long message of it"}"#), count: 10))
+    desk.http.add(Array(repeating: .answer(400, #"{"code":"23514","message":"a long message of it"}"#), count: 20))
     desk.client.enableNetwork()
     await desk.allSent()
     #expect(try desk.rejected.map { $0.rowKeys.map(\.text) } == [["3"], ["4"], ["5"]])

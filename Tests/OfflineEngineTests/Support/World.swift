@@ -65,9 +65,11 @@ final class World: Sendable {
   /// A replica of a user with a store of its own.
   func replica(
     _ session: Session, path: String = ":memory:", tables: [TableDescription] = [tasks], pageRows: Int = 1_000,
-    resolver: @escaping ConflictResolver = ConflictResolvers.holdDisagreements
+    resolver: @escaping ConflictResolver = ConflictResolvers.holdDisagreements, writesInOneRequest: Int = 60
   ) throws -> Replica {
-    try Replica(self, session, path: path, tables: tables, pageRows: pageRows, resolver: resolver)
+    var configuration = EngineConfiguration(project: project, tables: tables, resolver: resolver, pageRows: pageRows)
+    configuration.writesInOneRequest = writesInOneRequest
+    return try Replica(self, session, path: path, configuration)
   }
 
   /// A request with the service key, which every policy lets through.
@@ -163,17 +165,14 @@ struct Replica: Sendable {
   let table: TableDescription
 
   init(
-    _ world: World, _ session: Session, path: String, tables: [TableDescription], pageRows: Int,
-    resolver: @escaping ConflictResolver
+    _ world: World, _ session: Session, path: String, _ configuration: EngineConfiguration
   ) throws {
     http = StandInExchange(world)
     storage = MemorySession(session)
     store = try EngineStore(path: path, clock: world.clock)
-    table = tables[0]
+    table = configuration.tables[0]
     client = UserEngine(
-      store: store, user: session.user.id,
-      configuration: EngineConfiguration(
-        project: world.project, tables: tables, resolver: resolver, pageRows: pageRows),
+      store: store, user: session.user.id, configuration: configuration,
       sessions: SessionKeeper(
         user: session.user.id, auth: AuthClient(project: world.project, http: http), storage: storage,
         clock: world.clock),
