@@ -5,7 +5,8 @@ import LosslessJSON
 ///
 /// Held by one server at a time.
 final class DataFolder: Sendable {
-  private let path: String
+  /// Where it is.
+  let path: String
   private let lock: LockFile
 
   /// Makes the folder if need be and takes its lock.

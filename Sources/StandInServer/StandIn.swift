@@ -13,6 +13,7 @@ public final class StandIn: Sendable {
   private let folder: DataFolder?
   private let rest: RestService
   private let auth: AuthService
+  private let storage: StorageService
   /// The connections of Realtime.
   let realtime: RealtimeHub
   private let misbehaviour: Misbehaviour
@@ -53,6 +54,8 @@ public final class StandIn: Sendable {
       database: database, jwtSecret: keys.jwtSecret, accessTokenSeconds: configuration.accessTokenSeconds,
       refreshReuseSeconds: configuration.refreshReuseSeconds, passwordRounds: configuration.passwordRounds,
       effects: configuration.effects)
+    storage = try StorageService(
+      database: database, folder: folder.map { "\($0.path)/storage" }, keys: keys, configuration: configuration)
     misbehaviour.whenLaid { [weak realtime] in realtime?.cutWhereLaidOut() }
     try checkFunctions()
   }
@@ -87,6 +90,7 @@ public final class StandIn: Sendable {
       try database.execute("PRAGMA synchronous = NORMAL")
       try SQLFunctions.add(to: database)
       try database.migrate(AuthService.migrations, part: "auth")
+      try database.migrate(StorageTables.migrations, part: "storage")
       try TableStore.prepare(database, for: schema)
       return SharedDatabase(database)
     } catch let error as StandInError {
@@ -131,7 +135,12 @@ public final class StandIn: Sendable {
   }
 
   /// How the body of a request is taken, of which only the head is known.
-  func bodyPlan(_ head: StandInRequest) -> BodyPlan { .memory(bytesMax: configuration.bodyBytesMax) }
+  func bodyPlan(_ head: StandInRequest) -> BodyPlan {
+    guard Gateway.service(of: head.path) == .storage, Gateway.isLoopback(head.allFields("Host")) else {
+      return .memory(bytesMax: configuration.bodyBytesMax)
+    }
+    return storage.bodyPlan(head)
+  }
 
   /// How fast the body of a request is read on purpose, in bytes a second; `nil` for as fast as it comes.
   func uploadSpeed(for head: StandInRequest) -> Int? {
@@ -141,7 +150,11 @@ public final class StandIn: Sendable {
 
   /// The answer to a body over the limit.
   func tooLarge(_ request: StandInRequest) -> StandInAnswer {
-    if request.path.hasPrefix("/auth/v1/") { return AuthError.tooLarge.answer(to: request) }
+    switch Gateway.service(of: request.path) {
+    case .auth: return AuthError.tooLarge.answer(to: request)
+    case .storage: return StorageError.tooLarge.answer
+    case .rest, .realtime, .none: break
+    }
     return RestError(
       413, "413", "Payload too large", details: "The limit is \(configuration.bodyBytesMax) bytes."
     ).answer
@@ -175,6 +188,8 @@ public final class StandIn: Sendable {
   private func serve(_ request: StandInRequest) -> StandInAnswer {
     let service = Gateway.service(of: request.path)
     if service == .auth, AuthService.isOpen(request.path) { return auth.answer(request) }
+    // Public and signed URLs are opened without a key.
+    if service == .storage { return storage.answer(request) }
     guard service != .none else { return Gateway.refusal(404, "no Route matched with those values") }
     guard let key = Gateway.key(of: request) else { return Gateway.noKey }
     guard let role = keys.role(of: key) else { return Gateway.wrongKey }
@@ -192,7 +207,7 @@ public final class StandIn: Sendable {
     case .realtime:
       return RealtimeService(hub: realtime).answer(
         request, path: String(request.path.dropFirst("/realtime/v1".count)), keyRole: role)
-    case .none: return Gateway.refusal(404, "no Route matched with those values")
+    case .storage, .none: return Gateway.refusal(404, "no Route matched with those values")
     }
   }
 

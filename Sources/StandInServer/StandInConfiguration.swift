@@ -19,6 +19,10 @@ public struct StandInConfiguration: Sendable {
   public var rowCountMax: Int
   /// The greatest size of a request's body.
   public var bodyBytesMax: Int
+  /// The greatest size of an object in Storage, in bytes; a bucket may allow less.
+  public var objectBytesMax: Int64 = 5 << 30
+  /// How long a request waits for another one that writes to the same resumable upload, in milliseconds.
+  public var uploadLockMilliseconds = 5_000
   /// Whether an update or delete without any filter is refused, as hosted projects do.
   public var requiresWhere: Bool
   /// Whether `Prefer: tx=rollback` is honoured.

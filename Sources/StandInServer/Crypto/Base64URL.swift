@@ -45,6 +45,13 @@ enum Base64URL {
     return bytes
   }
 
+  /// The bytes of a text in either alphabet, with or without padding.
+  static func decodeAny(_ text: String) -> [UInt8]? {
+    let bytes = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: "-") : $0 == UInt8(ascii: "/") ? 95 : $0 }
+    let end = bytes.lastIndex { $0 != UInt8(ascii: "=") }.map { $0 + 1 } ?? 0
+    return decode(bytes[..<end])
+  }
+
   private static func value(of byte: UInt8) -> UInt32? {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(byte - UInt8(ascii: "A"))

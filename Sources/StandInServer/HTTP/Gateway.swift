@@ -7,6 +7,7 @@ enum Gateway {
     case rest
     case auth
     case realtime
+    case storage
     case none
   }
 
@@ -14,6 +15,7 @@ enum Gateway {
     if path == "/rest/v1" || path.hasPrefix("/rest/v1/") { return .rest }
     if path.hasPrefix("/auth/v1/") { return .auth }
     if path.hasPrefix("/realtime/v1/") { return .realtime }
+    if path.hasPrefix("/storage/v1/") { return .storage }
     return .none
   }
 

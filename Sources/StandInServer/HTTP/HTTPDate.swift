@@ -12,4 +12,15 @@ enum HTTPDate {
     let weekday = days[((day % 7) + 7) % 7]
     return "\(weekday), \(padded(date.day, to: 2)) \(months[date.month - 1]) \(padded(date.year, to: 4)) \(time) GMT"
   }
+
+  /// The Unix time of such a date; `nil` for any other text, also for the two forms that nobody writes any more.
+  static func unixSeconds(_ text: String) -> Int64? {
+    let parts = text.split(separator: " ")
+    guard parts.count == 6, parts[5] == "GMT", let day = Int(parts[1]), let year = Int(parts[3]),
+      let month = months.firstIndex(of: String(parts[2])), let date = CivilDate(year: year, month: month + 1, day: day)
+    else { return nil }
+    let time = parts[4].split(separator: ":").compactMap { Int64($0) }
+    guard time.count == 3, time.allSatisfy({ (0...60).contains($0) }) else { return nil }
+    return Int64(date.daysSinceEpoch) * 86_400 + time[0] * 3_600 + time[1] * 60 + time[2]
+  }
 }

@@ -18,10 +18,13 @@ public struct Schema: Sendable, Hashable {
   let tables: [Table]
   /// The functions in the order of the file; several may have one name.
   let functions: [StoredFunction]
+  /// The buckets, and who may do what in them.
+  let storage: StorageSchema
 
-  init(tables: [Table], functions: [StoredFunction] = []) {
+  init(tables: [Table], functions: [StoredFunction] = [], storage: StorageSchema = StorageSchema()) {
     self.tables = tables
     self.functions = functions
+    self.storage = storage
   }
 
   /// The table of that name; names are compared byte by byte, as PostgreSQL compares quoted names.

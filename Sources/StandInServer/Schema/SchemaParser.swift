@@ -33,14 +33,14 @@ enum SchemaParser {
   }
 
   static func schema(_ root: JSONValue) throws(Mistake) -> Schema {
-    let top = try Members(root, at: [], known: ["$schema", "tables", "functions"])
+    let top = try Members(root, at: [], known: ["$schema", "tables", "functions", "storage"])
     let tables = try top.object("tables")
     var found: [Table] = []
     for (name, value) in tables {
       found.append(try table(name, value, at: ["tables", .name(name)]))
     }
     for table in found { try checkReferences(of: table, in: found) }
-    return Schema(tables: found, functions: try functions(top, tables: found))
+    return Schema(tables: found, functions: try functions(top, tables: found), storage: try storage(top))
   }
 
   private static func table(_ name: String, _ value: JSONValue, at path: JSONPath) throws(Mistake) -> Table {
@@ -212,12 +212,15 @@ enum SchemaParser {
   }
 
   static func grants(_ members: Members, at path: JSONPath) throws(Mistake) -> Set<Role> {
-    guard members["grants"] != nil else { return Set(Role.allCases) }
+    members["grants"] == nil ? Set(Role.allCases) : try roles("grants", of: members, at: path)
+  }
+
+  static func roles(_ name: String, of members: Members, at path: JSONPath) throws(Mistake) -> Set<Role> {
     var found: Set<Role> = []
-    for (index, value) in try members.array("grants").enumerated() {
+    for (index, value) in try members.array(name).enumerated() {
       guard let role = value.stringValue.flatMap(Role.init(rawValue:)) else {
         throw Mistake(
-          path: path.appending("grants").appending(index),
+          path: path.appending(name).appending(index),
           reason: "expected one of \"anon\", \"authenticated\", \"service_role\"")
       }
       found.insert(role)
