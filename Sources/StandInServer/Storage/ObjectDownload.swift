@@ -64,8 +64,9 @@ struct ObjectDownload {
     guard let name = download.value, !name.isEmpty else { return "attachment;" }
     let isPlain = name.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != 0x5C }
     let encoded = name.utf8.map { byte in
-      let isSafe = (48...57).contains(byte) || (65...90).contains(byte & 0xDF) || ".-_".utf8.contains(byte)
-      return isSafe ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      let isSafe = isDigit(byte) || (65...90).contains(byte & 0xDF) || ".-_".utf8.contains(byte)
+      let digits = (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      return isSafe ? String(UnicodeScalar(byte)) : "%" + digits
     }.joined()
     return isPlain ? "attachment; filename=\"\(name)\";" : "attachment; filename*=UTF-8''\(encoded);"
   }

@@ -38,7 +38,9 @@ final class ObjectFiles: Sendable {
   ///   - uploads: The resumable uploads that there are.
   func prepare(versions: Set<String>, uploads: Set<String>) throws(Failure) {
     guard let path = lasting else { return }
-    for name in [""] + Self.folders.map({ "/" + $0 }) where mkdir(path + name, 0o700) != 0 && errno != EEXIST { throw Self.failure() }
+    for name in [""] + Self.folders.map({ "/" + $0 }) {
+      guard mkdir(path + name, 0o700) == 0 || errno == EEXIST else { throw Self.failure() }
+    }
     for (name, kept) in [("objects", versions), ("incoming", []), ("resumable", uploads)] {
       for file in Self.names(in: "\(path)/\(name)") where !kept.contains(file) { unlink("\(path)/\(name)/\(file)") }
     }

@@ -11,6 +11,7 @@ final class ResumableExchange: BodyReceiver {
   private var target: UploadTarget?
   private var file: UploadFile?
   private var hold: UploadLocks.Hold?
+  private var heldID = ""
   private var durableOffset: Int64 = 0
   private var refusal: StandInAnswer?
 
@@ -25,14 +26,18 @@ final class ResumableExchange: BodyReceiver {
     do {
       try isCreation ? create(head, route) : resume(head, route)
     } catch let problem as ResumableProblem {
-      refusal = problem.answer
+      refuse(problem.answer)
     } catch let error as StorageError {
-      refusal = error.answer
-    } catch let failure as ObjectFiles.Failure {
-      refusal = ResumableProblem(500, "the stand-in's disk failed: \(failure.reason)").answer
+      refuse(error.answer)
     } catch {
-      refusal = ResumableProblem(500, "the stand-in's database failed").answer
+      refuse(ResumableProblem(500, "the upload could not be stored").answer)
     }
+  }
+
+  /// Lets go at once: the client may take long to send the rest.
+  private func refuse(_ answer: StandInAnswer) {
+    refusal = answer
+    end()
   }
 
   var wantsMore: Bool { refusal == nil }
@@ -67,6 +72,7 @@ final class ResumableExchange: BodyReceiver {
     }
     file = try service.files.openResumable(upload.id, isNew: true, offset: 0)
     try service.used { try upload.save(in: $0) }
+    heldID = upload.id
     hold = service.uploads.take(upload.id)
     self.upload = upload
     self.target = target
@@ -83,6 +89,7 @@ final class ResumableExchange: BodyReceiver {
       throw ResumableProblem(403, "Content-Type must be application/offset+octet-stream")
     }
     let id = try service.upload(route).id
+    heldID = id
     guard let hold = service.uploads.take(id) else { throw ResumableProblem(503, "acquiring lock timeout") }
     self.hold = hold
     // Read again: whoever held the lock has moved it on.
@@ -107,12 +114,10 @@ final class ResumableExchange: BodyReceiver {
   func take(_ piece: UnsafeRawBufferPointer) {
     guard refusal == nil, let file, var upload, let hold else { return }
     if service.uploads.isWanted(hold) {
-      refusal = ResumableProblem(400, "Request aborted due to lock acquired").answer
-      return
+      return refuse(ResumableProblem(400, "Request aborted due to lock acquired").answer)
     }
     guard upload.offset + Int64(piece.count) <= upload.length else {
-      refusal = ResumableProblem(.tooLarge).answer
-      return
+      return refuse(ResumableProblem(.tooLarge).answer)
     }
     do {
       try file.append(piece)
@@ -120,7 +125,7 @@ final class ResumableExchange: BodyReceiver {
       self.upload = upload
       if upload.offset - durableOffset >= Self.checkpointBytes { try checkpoint() }
     } catch {
-      refusal = ResumableProblem(500, "the upload could not be stored").answer
+      refuse(ResumableProblem(500, "the upload could not be stored").answer)
     }
   }
 
@@ -137,7 +142,7 @@ final class ResumableExchange: BodyReceiver {
   func end() {
     try? checkpoint()
     file = nil
-    if let hold, let upload { service.uploads.giveBack(upload.id, hold) }
+    if let hold { service.uploads.giveBack(heldID, hold) }
     hold = nil
   }
 

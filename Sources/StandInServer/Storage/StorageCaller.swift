@@ -9,9 +9,9 @@ struct StorageCaller: Sendable, Equatable {
   static let nobody = StorageCaller(role: .anon, subject: nil)
 
   /// Whether the policies let the caller do something to an object.
-  func may(_ action: ObjectPolicy.Action, _ bucket: String, _ name: String, ownerID: String?, _ policies: [ObjectPolicy])
-    -> Bool
-  {
+  func may(
+    _ action: ObjectPolicy.Action, _ bucket: String, _ name: String, ownerID: String?, _ policies: [ObjectPolicy]
+  ) -> Bool {
     if role == .service { return true }
     return policies.contains { policy in
       guard policy.actions.contains(action), policy.roles.contains(role), policy.bucket.map({ $0 == bucket }) ?? true

@@ -15,7 +15,12 @@ final class UploadLocks: @unchecked Sendable {  // Proof: `held` is touched only
   init(waitMilliseconds: Int) {
     self.waitMilliseconds = waitMilliseconds
     pthread_mutex_init(mutex, nil)
-    pthread_cond_init(changed, nil)
+    // Not the clock on the wall: it may be set back, and a wait with it.
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(changed, &attributes)
+    pthread_condattr_destroy(&attributes)
   }
 
   deinit {
@@ -30,7 +35,7 @@ final class UploadLocks: @unchecked Sendable {  // Proof: `held` is touched only
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     var end = timespec()
-    clock_gettime(CLOCK_REALTIME, &end)
+    clock_gettime(CLOCK_MONOTONIC, &end)
     end.tv_sec += waitMilliseconds / 1_000
     end.tv_nsec += waitMilliseconds % 1_000 * 1_000_000
     if end.tv_nsec >= 1_000_000_000 {
