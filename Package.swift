@@ -26,8 +26,11 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
+    // Loaded at run time, so without link flags: see its header.
+    .systemLibrary(name: "CVips", providers: [.apt(["libvips42"])]),
     .systemLibrary(name: "CInotifyTools", providers: [.apt(["libinotifytools0-dev"])]),
 
+    .target(name: "Images", dependencies: ["CVips"], swiftSettings: strict),
     .target(name: "LosslessJSON", swiftSettings: strict),
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
     .target(name: "Hashing", dependencies: ["CCrypto"], swiftSettings: strict),
@@ -38,7 +41,7 @@ let package = Package(
       name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools"], resources: templates,
       swiftSettings: strict),
     .target(
-      name: "StandInServer", dependencies: ["SQLite", "LosslessJSON", "CMicrohttpd", "Hashing", "WebSocket"],
+      name: "StandInServer", dependencies: ["SQLite", "LosslessJSON", "CMicrohttpd", "Hashing", "WebSocket", "Images"],
       resources: [.embedInCode("../../Templates/tasks-and-photos/schema.json")], swiftSettings: strict),
     .target(name: "Daemon", dependencies: ["FileWorkspace"], swiftSettings: strict),
     .executableTarget(
@@ -59,6 +62,8 @@ let package = Package(
 
     .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON"], swiftSettings: strict),
     .testTarget(name: "WebSocketTests", dependencies: ["WebSocket"], swiftSettings: strict),
+    .testTarget(
+      name: "ImagesTests", dependencies: ["Images"], exclude: ["Fixtures"], swiftSettings: strict),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),
     .testTarget(
       name: "SupabaseAPITests", dependencies: ["SupabaseAPI"], exclude: ["Goldens", "Fixtures"], swiftSettings: strict),
@@ -68,7 +73,8 @@ let package = Package(
     .testTarget(
       name: "FileWorkspaceTests", dependencies: ["FileWorkspace", "StandInServer"], swiftSettings: strict),
     .testTarget(
-      name: "StandInServerTests", dependencies: ["StandInServer", "tidemark-conformance"], exclude: ["Conformance"],
+      name: "StandInServerTests", dependencies: ["StandInServer", "Images", "tidemark-conformance"],
+      exclude: ["Conformance"],
       swiftSettings: strict),
     .testTarget(name: "DaemonTests", dependencies: ["Daemon"], swiftSettings: strict),
     .testTarget(name: "TidemarkTests", dependencies: ["tidemark"], exclude: ["Goldens"], swiftSettings: strict),

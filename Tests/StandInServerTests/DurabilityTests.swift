@@ -75,7 +75,7 @@ import Testing
         _ = try project.signUpAnonymously()
         for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
           let mode = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")[.posixPermissions] as? Int
-          #expect(mode == 0o600, "\(name)")
+          #expect(mode == (name == "storage" ? 0o700 : 0o600), "\(name)")
         }
       }
     }
