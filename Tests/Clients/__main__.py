@@ -5,7 +5,7 @@ import sys
 
 from .calls import run_all
 
-SERVICES = ["auth", "rest", "realtime"]
+SERVICES = ["auth", "rest", "realtime", "storage"]
 
 
 def main(program, *wanted):
