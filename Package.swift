@@ -24,6 +24,7 @@ let package = Package(
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CCrypt", pkgConfig: "libxcrypt", providers: [.apt(["libcrypt-dev"])]),
     .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
     // Loaded at run time, so without link flags: see its header.
@@ -41,7 +42,9 @@ let package = Package(
       name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools"], resources: templates,
       swiftSettings: strict),
     .target(
-      name: "StandInServer", dependencies: ["SQLite", "LosslessJSON", "CMicrohttpd", "Hashing", "WebSocket", "Images"],
+      name: "StandInServer", dependencies: [
+        "SQLite", "LosslessJSON", "CMicrohttpd", "CCrypt", "Hashing", "WebSocket", "Images",
+      ],
       resources: [.embedInCode("../../Templates/tasks-and-photos/schema.json")], swiftSettings: strict),
     .target(name: "Daemon", dependencies: ["FileWorkspace"], swiftSettings: strict),
     .executableTarget(

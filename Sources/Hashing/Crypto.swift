@@ -1,6 +1,6 @@
 import CCrypto
 
-/// The few functions of libcrypto that tokens, passwords and handshakes need: this module alone imports it.
+/// The few functions of libcrypto that tokens, codes and handshakes need: this module alone imports it.
 package enum Crypto {
   /// The HMAC-SHA-256 of `message`, 32 bytes.
   package static func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] {
@@ -22,16 +22,6 @@ package enum Crypto {
     var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
     let length = EVP_EncodeBlock(&text, bytes, Int32(bytes.count))
     return String(decoding: text.prefix(Int(length)), as: UTF8.self)
-  }
-
-  /// Derives 32 bytes from a password (PBKDF2 with HMAC-SHA-256), slow on purpose: 100,000 rounds take some 30 ms.
-  package static func pbkdf2(password: [UInt8], salt: [UInt8], rounds: Int) -> [UInt8] {
-    var derived = [UInt8](repeating: 0, count: 32)
-    let characters = password.map { CChar(bitPattern: $0) }
-    PKCS5_PBKDF2_HMAC(
-      characters, Int32(characters.count), salt, Int32(salt.count), Int32(rounds), EVP_sha256(), Int32(derived.count),
-      &derived)
-    return derived
   }
 
   /// Compares without letting the time tell where the first difference is.

@@ -1,4 +1,5 @@
 import Glibc
+import Hashing
 import LosslessJSON
 
 /// Where a stand-in keeps its rows, users and keys.
@@ -47,23 +48,46 @@ final class DataFolder: Sendable {
 
   /// The keys of an earlier run, or new ones.
   ///
-  /// A secret that is given replaces the one of the folder.
-  func keys(jwtSecret: [UInt8]?, randomBytes: (Int) -> [UInt8]) throws(StandInError) -> Keys {
-    if let bytes = try read(keysPath) {
-      guard let value = try? JSONValue(parsing: bytes), let secret = value["jwtSecret"]?.stringValue,
-        let publishable = value["publishableKey"]?.stringValue, let service = value["secretKey"]?.stringValue
-      else {
-        throw .dataFolder(path: path, reason: "stand-in.keys.json is damaged; remove it to make new keys")
-      }
-      return Keys(jwtSecret: jwtSecret ?? Array(secret.utf8), publishable: publishable, secret: service)
-    }
-    let keys = Keys(jwtSecret: nil, randomBytes: randomBytes)
-    let text: JSONValue = [
+  /// - Parameters:
+  ///   - jwtSecret: Replaces the one of the folder, and is not kept.
+  ///   - hasTokenKey: Whether there is a pair of keys for access tokens.
+  ///   - randomBytes: Makes new keys.
+  func keys(
+    jwtSecret: [UInt8]?, hasTokenKey: Bool, randomBytes: (Int) -> [UInt8]
+  ) throws(StandInError) -> Keys {
+    var kept = try keptKeys()
+    let isNew = kept == nil
+    var keys = kept?.keys ?? Keys(jwtSecret: nil, randomBytes: randomBytes)
+    let needsPair = hasTokenKey && kept?.tokenKey == nil
+    if needsPair { kept = (keys, TokenKey(id: UUIDText.random(randomBytes), pair: .random())) }
+    if isNew || needsPair { try keep(keys, tokenKey: kept?.tokenKey) }
+    if let jwtSecret { keys = Keys(jwtSecret: jwtSecret, publishable: keys.publishable, secret: keys.secret) }
+    guard hasTokenKey, let tokenKey = kept?.tokenKey else { return keys }
+    return keys.signing(with: tokenKey)
+  }
+
+  private func keptKeys() throws(StandInError) -> (keys: Keys, tokenKey: TokenKey?)? {
+    guard let bytes = try read(keysPath) else { return nil }
+    let damaged = StandInError.dataFolder(
+      path: path, reason: "stand-in.keys.json is damaged; remove it to make new keys")
+    guard let value = try? JSONValue(parsing: bytes), let secret = value["jwtSecret"]?.stringValue,
+      let publishable = value["publishableKey"]?.stringValue, let service = value["secretKey"]?.stringValue
+    else { throw damaged }
+    let keys = Keys(jwtSecret: Array(secret.utf8), publishable: publishable, secret: service)
+    guard let tokenKey = value["tokenKey"] else { return (keys, nil) }
+    guard let id = tokenKey["id"]?.stringValue, let pem = tokenKey["privateKey"]?.stringValue,
+      let pair = SigningKeyPair(pem: pem)
+    else { throw damaged }
+    return (keys, TokenKey(id: id, pair: pair))
+  }
+
+  private func keep(_ keys: Keys, tokenKey: TokenKey?) throws(StandInError) {
+    var object: JSONObject = [
       "jwtSecret": .string(String(decoding: keys.jwtSecret, as: UTF8.self)),
       "publishableKey": .string(keys.publishable), "secretKey": .string(keys.secret),
     ]
-    try write(Array((text.serialized(.pretty) + "\n").utf8), to: keysPath)
-    return jwtSecret.map { Keys(jwtSecret: $0, publishable: keys.publishable, secret: keys.secret) } ?? keys
+    if let tokenKey { object["tokenKey"] = ["id": .string(tokenKey.id), "privateKey": .string(tokenKey.pair.pem)] }
+    try write(Array((JSONValue.object(object).serialized(.pretty) + "\n").utf8), to: keysPath)
   }
 
   /// The file's bytes; `nil` when there is no such file.

@@ -2,9 +2,11 @@ import Hashing
 import LosslessJSON
 
 /// The secrets of one stand-in project: what signs its tokens and opens its gateway.
-struct Keys: Sendable, Equatable {
-  /// Signs access tokens.
+struct Keys: Sendable {
+  /// Signs access tokens where there is no pair of keys, and verifies them in any case.
   let jwtSecret: [UInt8]
+  /// Signs access tokens where there is one.
+  let tokenKey: TokenKey?
   /// The key that clients carry, of role anon.
   let publishable: String
   /// The key that opens everything, of role service_role.
@@ -16,8 +18,9 @@ struct Keys: Sendable, Equatable {
   /// Signing with less is no protection (RFC 7518, section 3.2).
   static let jwtSecretBytesMin = 32
 
-  init(jwtSecret: [UInt8], publishable: String, secret: String) {
+  init(jwtSecret: [UInt8], publishable: String, secret: String, tokenKey: TokenKey? = nil) {
     self.jwtSecret = jwtSecret
+    self.tokenKey = tokenKey
     self.publishable = publishable
     self.secret = secret
     legacyAnon = Self.legacy(role: .anon, jwtSecret: jwtSecret)
@@ -30,6 +33,32 @@ struct Keys: Sendable, Equatable {
       jwtSecret: jwtSecret ?? Array(Base64URL.encode(randomBytes(30)).utf8),
       publishable: "sb_publishable_" + Base64URL.encode(randomBytes(24)),
       secret: "sb_secret_" + Base64URL.encode(randomBytes(24)))
+  }
+
+  /// The same keys with a pair that signs access tokens.
+  func signing(with key: TokenKey) -> Keys {
+    Keys(jwtSecret: jwtSecret, publishable: publishable, secret: secret, tokenKey: key)
+  }
+
+  /// Signs the claims of an access token.
+  func sign(_ claims: JSONObject) -> String {
+    tokenKey.map { JSONWebToken.sign(claims, key: $0) } ?? JSONWebToken.sign(claims, secret: jwtSecret)
+  }
+
+  /// Reads an access token or a key in the older form; says nothing about its claims.
+  func token(_ text: String) throws(JSONWebToken.Fault) -> JSONWebToken {
+    try JSONWebToken(text, secret: jwtSecret, key: tokenKey)
+  }
+
+  /// What others verify access tokens with (RFC 7517); `nil` where that is a secret.
+  var publicKey: JSONValue? {
+    tokenKey.map { key in
+      let point = key.pair.publicPoint
+      return [
+        "alg": "ES256", "crv": "P-256", "ext": true, "key_ops": ["verify"], "kid": .string(key.id), "kty": "EC",
+        "use": "sig", "x": .string(Base64URL.encode(point.x)), "y": .string(Base64URL.encode(point.y)),
+      ]
+    }
   }
 
   /// The key of a role as a JSON Web Token, which a PostgREST with the same secret understands.
@@ -53,4 +82,11 @@ struct Keys: Sendable, Equatable {
       ],
       secret: jwtSecret)
   }
+}
+
+/// A pair of keys with the name that its tokens give it.
+struct TokenKey: Sendable {
+  /// The `kid` of the tokens.
+  let id: String
+  let pair: SigningKeyPair
 }

@@ -36,24 +36,20 @@ public final class StandIn: Sendable {
     configuration.effects.now = { misbehaviour.now() }
     self.configuration = configuration
     self.folder = folder
-    let random = configuration.effects.randomBytes
-    keys =
-      try folder?.keys(jwtSecret: configuration.jwtSecret, randomBytes: random)
-      ?? Keys(jwtSecret: configuration.jwtSecret, randomBytes: random)
+    keys = try Self.keys(folder, configuration)
     database = try Self.open(folder, schema: configuration.schema)
     realtime = RealtimeHub(
       RealtimeRules(
-        schema: configuration.schema, jwtSecret: keys.jwtSecret,
-        subscribeMicroseconds: Int64(configuration.subscribeMilliseconds) * 1_000, randomBytes: random),
+        schema: configuration.schema, keys: keys,
+        subscribeMicroseconds: Int64(configuration.subscribeMilliseconds) * 1_000,
+        randomBytes: configuration.effects.randomBytes),
       misbehaviour: misbehaviour)
     rest = RestService(
-      schema: configuration.schema, jwtSecret: keys.jwtSecret, rowCountMax: configuration.rowCountMax,
+      schema: configuration.schema, keys: keys, rowCountMax: configuration.rowCountMax,
       requiresWhere: configuration.requiresWhere, allowsRollback: configuration.allowsRollback,
       effects: configuration.effects, publish: realtime.publish)
     auth = AuthService(
-      database: database, jwtSecret: keys.jwtSecret, accessTokenSeconds: configuration.accessTokenSeconds,
-      refreshReuseSeconds: configuration.refreshReuseSeconds, passwordRounds: configuration.passwordRounds,
-      effects: configuration.effects)
+      database: database, keys: keys, settings: configuration.auth, effects: configuration.effects)
     storage = try StorageService(
       database: database, folder: folder.map { "\($0.path)/storage" }, keys: keys, configuration: configuration)
     misbehaviour.whenLaid { [weak realtime] in realtime?.cutWhereLaidOut() }
@@ -80,6 +76,16 @@ public final class StandIn: Sendable {
         throw .function(name: function.name, reason: "\(error)")
       }
     }
+  }
+
+  private static func keys(_ folder: DataFolder?, _ configuration: StandInConfiguration) throws(StandInError) -> Keys {
+    let random = configuration.effects.randomBytes
+    let hasTokenKey = configuration.auth.signsWithKeyPair
+    if let folder {
+      return try folder.keys(jwtSecret: configuration.jwtSecret, hasTokenKey: hasTokenKey, randomBytes: random)
+    }
+    let keys = Keys(jwtSecret: configuration.jwtSecret, randomBytes: random)
+    return hasTokenKey ? keys.signing(with: TokenKey(id: UUIDText.random(random), pair: .random())) : keys
   }
 
   private static func open(_ folder: DataFolder?, schema: Schema) throws(StandInError) -> SharedDatabase {
@@ -165,6 +171,10 @@ public final class StandIn: Sendable {
     guard Gateway.isLoopback(request.allFields("Host")) else {
       return Gateway.refusal(403, "Forbidden", hint: "The stand-in server answers to localhost and 127.0.0.1 only.")
     }
+    // A browser's question before it asks changes nothing, and its answer gives no leave.
+    guard request.method == "OPTIONS" || Gateway.isFromHere(request.allFields("Origin")) else {
+      return Gateway.refusal(403, "Forbidden", hint: "The stand-in server answers to pages of this machine only.")
+    }
     if request.path.hasPrefix("/stand-in/") { return administer(request) }
     var delay = 0
     var delivery = StandInAnswer.Delivery.whole
@@ -187,7 +197,7 @@ public final class StandIn: Sendable {
 
   private func serve(_ request: StandInRequest) -> StandInAnswer {
     let service = Gateway.service(of: request.path)
-    if service == .auth, AuthService.isOpen(request.path) { return auth.answer(request) }
+    if service == .auth, AuthService.isOpen(request.path) { return auth.answer(request, keyRole: nil, token: nil) }
     // Public and signed URLs are opened without a key.
     if service == .storage { return storage.answer(request) }
     guard service != .none else { return Gateway.refusal(404, "no Route matched with those values") }
@@ -203,7 +213,7 @@ public final class StandIn: Sendable {
         Gateway.withoutKeyInQuery(request), path: String(request.path.dropFirst("/rest/v1".count)), keyRole: role,
         token: token,
         database: database)
-    case .auth: return auth.answer(request)
+    case .auth: return auth.answer(request, keyRole: role, token: Gateway.token(of: request, key: key))
     case .realtime:
       return RealtimeService(hub: realtime).answer(
         request, path: String(request.path.dropFirst("/realtime/v1".count)), keyRole: role)
@@ -234,6 +244,8 @@ public final class StandIn: Sendable {
       return StandInAnswer(status: 204)
     case ("GET", "/stand-in/requests"):
       return .json(200, .array(requests.map(\.json)))
+    case ("GET", "/stand-in/mails"):
+      return .json(200, .array(auth.outbox.mails.map(\.json)))
     case ("GET", "/stand-in/rows"), ("PUT", "/stand-in/rows"):
       return rows(request)
     default:
@@ -267,6 +279,15 @@ extension StandInAnswer {
   /// The words of a project's gateway where a service behind it has none.
   public static func gatewayRefusal(_ status: Int, _ message: String) -> StandInAnswer {
     Gateway.refusal(status, message)
+  }
+}
+
+extension Outbox.Mail {
+  fileprivate var json: JSONValue {
+    [
+      "email": .string(address), "purpose": .string(purpose.rawValue), "token": .string(code.code),
+      "token_hash": .string(code.hash),
+    ]
   }
 }
 

@@ -8,10 +8,8 @@ public struct StandInConfiguration: Sendable {
   public var schema: Schema
   /// The bytes that sign access tokens, at least 32; `nil` takes the data folder's own, or random ones.
   public var jwtSecret: [UInt8]?
-  /// How long an access token lasts, in seconds.
-  public var accessTokenSeconds: Int
-  /// How long a refresh token that was used may be used again, in seconds.
-  public var refreshReuseSeconds: Int
+  /// How Auth is set up.
+  public var auth: AuthSettings
   /// The time from the answer to a join of Realtime until its changes are told, in milliseconds; a hosted project takes
   /// up to some seconds.
   public var subscribeMilliseconds = 0
@@ -27,8 +25,6 @@ public struct StandInConfiguration: Sendable {
   public var requiresWhere: Bool
   /// Whether `Prefer: tx=rollback` is honoured.
   public var allowsRollback: Bool
-  /// Rounds of password hashing; tests use few.
-  public var passwordRounds: Int
   /// Misbehaviour from the start.
   public var faults: [StandInFault]
   /// Decides, with the order of the requests, whom a fault by chance happens to.
@@ -48,22 +44,19 @@ public struct StandInConfiguration: Sendable {
   /// A server in memory on a free port, with the tables of the template and the limits of a hosted project.
   public init(
     port: Int = 0, dataFolder: String? = nil, schema: Schema = .tasksAndPhotos, jwtSecret: [UInt8]? = nil,
-    accessTokenSeconds: Int = 3_600, refreshReuseSeconds: Int = 10, rowCountMax: Int = 1_000,
-    bodyBytesMax: Int = 8 << 20, requiresWhere: Bool = true, allowsRollback: Bool = false,
-    passwordRounds: Int = 100_000, faults: [StandInFault] = [], log: (@Sendable (String) -> Void)? = nil,
-    effects: StandInEffects = .live
+    auth: AuthSettings = AuthSettings(), rowCountMax: Int = 1_000, bodyBytesMax: Int = 8 << 20,
+    requiresWhere: Bool = true, allowsRollback: Bool = false, faults: [StandInFault] = [],
+    log: (@Sendable (String) -> Void)? = nil, effects: StandInEffects = .live
   ) {
     self.port = port
     self.dataFolder = dataFolder
     self.schema = schema
     self.jwtSecret = jwtSecret
-    self.accessTokenSeconds = accessTokenSeconds
-    self.refreshReuseSeconds = refreshReuseSeconds
+    self.auth = auth
     self.rowCountMax = rowCountMax
     self.bodyBytesMax = bodyBytesMax
     self.requiresWhere = requiresWhere
     self.allowsRollback = allowsRollback
-    self.passwordRounds = passwordRounds
     self.faults = faults
     self.log = log
     self.effects = effects

@@ -1,5 +1,6 @@
 """Auth: signing up, in and out, refreshing, the user, errors."""
 
+import base64
 import json
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
@@ -8,6 +9,7 @@ import jwt
 from pydantic import ValidationError
 from supabase_auth.errors import (
     AuthApiError,
+    AuthInvalidJwtError,
     AuthRetryableError,
     AuthUnknownError,
     AuthWeakPasswordError,
@@ -114,6 +116,22 @@ def sign_up(project):
     equal((identity.id, identity.user_id, identity.provider), (user.id, user.id, "email"))
     assert identity.identity_id != user.id
     equal((identity.identity_data["email"], identity.identity_data["sub"]), (email, user.id))
+
+
+@call("auth.sign_up(…) where emails must be confirmed", "--auth", "confirmEmails")
+def sign_up_unconfirmed(project):
+    client, email = project.client(), project.new_email()
+    answer = client.auth.sign_up({"email": email, "password": PASSWORD})
+    assert answer.session is None and answer.user.email_confirmed_at is None and answer.user.confirmation_sent_at
+    equal(answer.user.email, email)
+    with raises(AuthApiError, status=400, code="email_not_confirmed"):
+        client.auth.sign_in_with_password({"email": email, "password": PASSWORD})
+    client.auth.resend({"type": "signup", "email": email})
+    with raises(AuthApiError, status=403, code="otp_expired"):
+        client.auth.verify_otp({"type": "signup", "email": email, "token": "000000x"})
+    session = client.auth.verify_otp({"type": "signup", "email": email, "token": project.code(email)}).session
+    equal((session.user.id, bool(session.user.email_confirmed_at)), (answer.user.id, True))
+    project.client().auth.sign_in_with_password({"email": email, "password": PASSWORD})
 
 
 @call("auth.sign_in_with_password(…)")
@@ -231,6 +249,44 @@ def rate_limited(project):
     equal((answer.status_code, answer.headers["Retry-After"]), (429, "7"))
 
 
+@call("auth.reset_password_for_email(…)")
+def recover(project):
+    email = project.new_email()
+    client = project.signed_up(email)
+    client.auth.reset_password_for_email(email)
+    assert client.auth.get_user().user.recovery_sent_at
+    # Whether an address is known is not told.
+    project.client().auth.reset_password_for_email("nobody@example.com")
+    other = project.client()
+    other.auth.verify_otp({"type": "recovery", "email": email, "token": project.code(email)})
+    other.auth.update_user({"password": "a better one"})
+    project.client().auth.sign_in_with_password({"email": email, "password": "a better one"})
+
+
+@call("auth.sign_in_with_otp(…), auth.verify_otp(…)")
+def sign_in_with_code(project):
+    client, email = project.client(), project.new_email()
+    client.auth.sign_in_with_otp({"email": email, "options": {"data": {"nick": "z"}}})
+    user = client.auth.verify_otp({"type": "email", "email": email, "token": project.code(email)}).user
+    equal((user.email, user.user_metadata, user.is_anonymous), (email, {"nick": "z"}, False))
+    with raises(AuthApiError, status=422, code="otp_disabled"):
+        client.auth.sign_in_with_otp({"email": project.new_email(), "options": {"should_create_user": False}})
+
+
+@call("auth.update_user({email}) where emails must be confirmed", "--auth", "confirmEmails")
+def email_change(project):
+    client, email = project.anonymous(), project.new_email()
+    user = client.auth.update_user({"email": email}).user
+    equal((user.new_email, user.email, user.is_anonymous), (email, "", True))
+    changed = client.auth.verify_otp({"type": "email_change", "email": email, "token": project.code(email)}).user
+    equal((changed.id, changed.email, changed.is_anonymous), (user.id, email, False))
+
+
+@call("auth.reauthenticate()")
+def reauthenticate(project):
+    project.signed_up().auth.reauthenticate()
+
+
 @call("auth.sign_out(), others and global, with two clients")
 def sign_out_scopes(project):
     email = project.new_email()
@@ -255,6 +311,30 @@ def sign_out_scopes(project):
     assert ("POST", "/auth/v1/logout", "scope=global", 204) in project.requests()
 
 
+@call("auth.get_claims(jwt=…) of a token signed with a key pair", "--auth", "keyPair")
+def key_pair(project):
+    client = project.anonymous()
+    token = client.auth.get_session().access_token
+    header = jwt.get_unverified_header(token)
+    equal((header["alg"], header["typ"]), ("ES256", "JWT"))
+    [key] = project.http.get("/auth/v1/.well-known/jwks.json").json()["keys"]
+    equal({name: key[name] for name in ["kty", "alg", "use", "key_ops", "crv", "kid"]}, {
+        "kty": "EC", "alg": "ES256", "use": "sig", "key_ops": ["verify"], "crv": "P-256", "kid": header["kid"]})
+    assert "d" not in key
+    sent = len([one for one in project.requests() if one[1] == "/auth/v1/user"])
+    equal(client.auth.get_claims(jwt=token)["claims"]["sub"], client.auth.get_session().user.id)
+    equal(len([one for one in project.requests() if one[1] == "/auth/v1/user"]), sent)
+    # Every service takes it, and Auth itself.
+    equal(client.table("todos").select("*").execute().data, [])
+    assert client.auth.get_user().user.is_anonymous
+    parts = token.split(".")
+    forged = ".".join([parts[0], parts[1], base64.urlsafe_b64encode(bytes(64)).decode().rstrip("=")])
+    with raises(AuthInvalidJwtError):
+        client.auth.get_claims(jwt=forged)
+    with raises(AuthApiError, status=403, code="bad_jwt"):
+        client.auth.get_user(forged)
+
+
 # More of what Auth does
 
 
@@ -264,6 +344,15 @@ def sign_up_twice(project):
     project.signed_up(email)
     with raises(AuthApiError, status=422, code="user_already_exists"):
         project.client().auth.sign_up({"email": email, "password": "another one"})
+
+
+@call("auth.sign_up(…) twice where emails must be confirmed: nothing is told", "--auth", "confirmEmails")
+def sign_up_twice_unconfirmed(project):
+    email = project.new_email()
+    first = project.client().auth.sign_up({"email": email, "password": PASSWORD}).user
+    second = project.client().auth.sign_up({"email": email, "password": PASSWORD}).user
+    # Not confirmed yet: the same user, asked again.
+    equal(second.id, first.id)
 
 
 @call("auth.sign_up(…) with a weak password")
@@ -300,6 +389,27 @@ def expired(project):
     project.faults(clock(3_700))
     late = project.http.get("/rest/v1/todos", headers=rest)
     equal((late.status_code, late.json()["code"]), (401, "PGRST303"))
+
+
+@call("auth.admin with the service key")
+def admin(project):
+    client, email = project.service(), project.new_email()
+    made = client.auth.admin.create_user({"email": email, "password": PASSWORD, "email_confirm": True}).user
+    equal(client.auth.admin.get_user_by_id(made.id).user.email, email)
+    assert made.id in [user.id for user in client.auth.admin.list_users()]
+    changed = client.auth.admin.update_user_by_id(made.id, {"app_metadata": {"plan": "pro"}}).user
+    equal(changed.app_metadata["plan"], "pro")
+    session = project.client().auth.sign_in_with_password({"email": email, "password": PASSWORD}).session
+    equal(claims_of(session.access_token)["app_metadata"]["plan"], "pro")
+    client.auth.admin.update_user_by_id(made.id, {"ban_duration": "24h"})
+    with raises(AuthApiError, status=400, code="user_banned"):
+        project.client().auth.sign_in_with_password({"email": email, "password": PASSWORD})
+    assert client.auth.admin.invite_user_by_email(project.new_email()).user.invited_at
+    client.auth.admin.delete_user(made.id)
+    with raises(AuthApiError, status=403, code="user_not_found"):
+        project.client().auth.get_user(session.access_token)
+    with raises(AuthApiError, status=403, code="not_admin"):
+        project.anonymous().auth.admin.list_users()
 
 
 @call("GET health, GET settings")

@@ -97,6 +97,10 @@ class Project:
             | scope
         )
 
+    def code(self, email):
+        """The code of the last mail to an address."""
+        return [mail["token"] for mail in self._administer("GET", "mails") if mail["email"] == email][-1]
+
     def requests(self, path=None):
         """The requests that arrived, as (method, path, query, status); with `path`, those to it."""
         found = self._administer("GET", "requests")

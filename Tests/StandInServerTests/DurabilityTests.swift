@@ -8,12 +8,6 @@ import Testing
 @testable import tidemark_conformance
 
 @Suite("The data folder") struct DurabilityTests {
-  private func withFolder(_ body: (String) throws -> Void) throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("stand-in-\(UUID().uuidString)").path
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try body(folder)
-  }
-
   /// A server's life: starts, does something, ends.
   private func life(_ folder: String, schema: Schema = .tasksAndPhotos, _ body: (Project) throws -> Void) throws {
     let project = try Project {

@@ -22,6 +22,47 @@ import Testing
     #expect(answer.status == (isLetIn ? 200 : 403))
   }
 
+  static let origins: [(origin: String, isLetIn: Bool)] = [
+    ("http://localhost:3000", true), ("https://127.0.0.1", true), ("http://[::1]:5173", true),
+    ("https://evil.example", false), ("null", false), ("", false), ("file://", false), ("localhost", false),
+    ("http://localhost.evil.example", false), ("http://localhost:3000/path", false), ("ftp://localhost", false),
+  ]
+
+  @Test("a page of another site is refused before anything is done, and told nothing", arguments: origins)
+  func origin(_ origin: String, isLetIn: Bool) throws {
+    let project = try Project()
+    let key = project.server.serviceKey
+    // What a form of a web page sends: no field of its own, the key in the address.
+    let form = try project.wire.request(
+      "POST", "/rest/v1/tasks?apikey=\(key)", [("Origin", origin), ("Content-Type", "text/plain")],
+      body: #"{"title":"forged","user_id":"11111111-1111-4111-8111-111111111111"}"#)
+    #expect((form.status == 403) == !isLetIn)
+    let preflight = try project.wire.request(
+      "OPTIONS", "/rest/v1/tasks", [("Origin", origin), ("Access-Control-Request-Method", "POST"), ("apikey", key)])
+    for answer in [form, preflight] {
+      #expect(!answer.fields.contains { $0.name.lowercased().hasPrefix("access-control-") })
+    }
+    let faults = try project.wire.request(
+      "PUT", "/stand-in/faults", [("Origin", origin), ("apikey", key)], body: #"[{"kind":"latency","milliseconds":0}]"#)
+    #expect(faults.status == (isLetIn ? 200 : 403) && project.server.faults.isEmpty == !isLetIn)
+    project.server.faults = []
+    if !isLetIn { #expect(try project.wire.request("GET", "/rest/v1/tasks", [("apikey", key)]).text == "[]") }
+  }
+
+  @Test("only the loopback of this machine is listened on, and not over IPv6")
+  func loopback() throws {
+    let project = try Project()
+    let port = String(format: ":%04X", project.server.port)
+    func addresses(_ table: String) throws -> [Substring] {
+      // The columns are a number, the address here, the one there, and the state, which is 0A while it listens.
+      let lines = try String(contentsOfFile: "/proc/self/net/\(table)", encoding: .utf8).split(separator: "\n")
+      let rows = lines.dropFirst().map { line in line.split(separator: " ") }
+      return rows.filter { row in row[3] == "0A" && row[1].hasSuffix(port) }.map { row in row[1] }
+    }
+    #expect(try addresses("tcp") == ["0100007F\(port)"])
+    #expect(try addresses("tcp6").isEmpty)
+  }
+
   @Test("a second Host field is refused")
   func twoHosts() throws {
     let project = try Project()
@@ -125,14 +166,44 @@ import Testing
     #expect(try project.wire.request("GET", "/nowhere").field("Date") != nil)
   }
 
-  @Test("the log line names method, path and status, and nothing of the query or a key")
-  func log() throws {
-    let lines = Mutexed<[String]>([])
-    let project = try Project { $0.log = { line in lines.change { $0.append(line) } } }
-    _ = try project.rest("GET", "tasks?title=eq.secret")
-    let line = try #require(lines.value.first)
-    #expect(line.hasPrefix("GET /rest/v1/tasks 200 "))
-    #expect(!line.contains("secret") && !line.contains("sb_"))
+  @Test("no secret is in the log, the list of requests or an error, and no password in the files")
+  func secrets() throws {
+    try withFolder { folder in
+      let lines = Mutexed<[String]>([])
+      let project = try Project {
+        $0.dataFolder = folder
+        $0.log = { line in lines.change { $0.append(line) } }
+      }
+      let key = project.server.publishableKey
+      let session = try project.auth("POST", "signup", body: #"{"email":"a@b.c","password":"correct horse"}"#).json
+      let (access, refresh) = (session.text("access_token"), session.text("refresh_token"))
+      var answers: [Wire.Answer] = []
+      func ask(_ method: String, _ target: String, _ fields: [(String, String)] = [], body: String? = nil) throws {
+        answers.append(try project.wire.request(method, target, [("apikey", key)] + fields, body: body))
+      }
+      let bearer = [("Authorization", "Bearer \(access)")]
+      try ask("GET", "/rest/v1/tasks?title=eq.correct%20horse", bearer)
+      try ask("POST", "/auth/v1/token?grant_type=password", body: #"{"email":"a@b.c","password":"wrong horse"}"#)
+      try ask("PUT", "/auth/v1/user", bearer, body: #"{"password":"correct horse"}"#)
+      try ask("POST", "/auth/v1/token?grant_type=refresh_token", body: #"{"refresh_token":"\#(refresh)x"}"#)
+      try ask("GET", "/auth/v1/user", [("Authorization", "Bearer \(access)x")])
+      try ask("GET", "/storage/v1/object/sign/photos/a.jpg?token=\(access)&apikey=\(key)")
+      try ask("GET", "/rest/v2/tasks?apikey=\(key)&access_token=\(access)")
+      try ask("POST", "/auth/v1/verify?token_hash=\(access)", body: #"{"type":"x","token_hash":"\#(access)"}"#)
+      project.server.faults = [StandInFault(.dropAfter)]
+      #expect(throws: Wire.Failure.self) { try ask("GET", "/auth/v1/user", bearer) }
+      let listed = project.server.requests.map { "\($0.path)?\($0.query)" }
+      #expect(lines.value.count == 10 && listed.count == 10)
+      #expect(lines.value.first?.hasPrefix("POST /auth/v1/signup 200 ") == true)
+      let secrets = ["correct horse", "wrong horse", access, refresh, key, project.server.serviceKey]
+      for secret in secrets {
+        for line in lines.value { #expect(!line.contains(secret) && !line.contains("eq.")) }
+        for line in listed { #expect(!line.contains(secret)) }
+        for answer in answers where answer.status >= 400 { #expect(!answer.text.contains(secret)) }
+      }
+      let kept = try bytes(under: folder)
+      #expect(kept.contains(Array("a@b.c".utf8)) && !kept.contains(Array("correct horse".utf8)))
+    }
   }
 
   @Test("several clients at once are all served")

@@ -124,7 +124,7 @@ final class Library {
   init(_ change: (inout StandInConfiguration) -> Void = { _ in }) throws {
     let clock = clock
     var configuration = StandInConfiguration(
-      schema: try Schema(parsing: Self.schema), jwtSecret: TokenTests.secret, passwordRounds: 1)
+      schema: try Schema(parsing: Self.schema), jwtSecret: TokenTests.secret, auth: AuthSettings(passwordCost: 4))
     configuration.effects = StandInEffects(now: { clock.microseconds }, randomBytes: StandInEffects.live.randomBytes)
     change(&configuration)
     standIn = try StandIn(configuration)

@@ -14,7 +14,7 @@ final class Project {
   init(_ change: (inout StandInConfiguration) -> Void = { _ in }) throws {
     let clock = TestClock()
     self.clock = clock
-    var configuration = StandInConfiguration(passwordRounds: 10)
+    var configuration = StandInConfiguration(auth: AuthSettings(passwordCost: 4))
     configuration.effects = StandInEffects(now: { clock.microseconds }, randomBytes: StandInEffects.live.randomBytes)
     change(&configuration)
     server = try StandInServer(configuration)

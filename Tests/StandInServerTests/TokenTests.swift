@@ -68,7 +68,7 @@ import Testing
 
   @Test("REST gives thirty seconds after the end, Auth none")
   func expiry() throws {
-    let project = try Project { $0.accessTokenSeconds = 100 }
+    let project = try Project { $0.auth.tokenSeconds = 100 }
     let token = try project.signUpAnonymously().text("access_token")
     func statuses() throws -> [Int] {
       [try project.rest("GET", "tasks", token: token).status, try project.auth("GET", "user", token: token).status]

@@ -47,8 +47,6 @@ struct AuthError: Error, Equatable {
   static let invalidCredentials = AuthError(400, "invalid_credentials", "Invalid login credentials")
   static let rateLimited = AuthError(429, "over_request_rate_limit", "Request rate limit reached")
   static let tooLarge = AuthError(413, "request_entity_too_large", "Request body too large")
-  static let weakPassword = AuthError(
-    422, "weak_password", "Password should be at least 6 characters.", weakPasswordReasons: ["length"])
   static let refreshTokenNotFound = AuthError(
     400, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")
   static let refreshTokenAlreadyUsed = AuthError(

@@ -1,25 +1,44 @@
-import Hashing
+import CCrypt
 
-/// How passwords are kept: PBKDF2 with a salt of their own, `pbkdf2-sha256$rounds$salt$hash`.
+/// How passwords are kept: by bcrypt with a salt of their own, as Supabase Auth keeps them.
+///
+/// libxcrypt does it, the library that hashes the log-in passwords of Linux itself.
 struct Passwords: Sendable {
-  let rounds: Int
+  /// The logarithm of the number of rounds: 4 takes a millisecond, 10 some 60, each more the double.
+  let cost: Int
   let effects: StandInEffects
 
-  /// The fewest characters that are taken.
-  static let lengthMin = 6
+  /// The costs that bcrypt has.
+  static let costs = 4...31
+  /// bcrypt takes no notice of what follows.
+  static let bytesMax = 72
 
   func hash(_ password: String) -> String {
-    let salt = effects.randomBytes(16)
-    let derived = Crypto.pbkdf2(password: Array(password.utf8), salt: salt, rounds: rounds)
-    return "pbkdf2-sha256$\(rounds)$\(Base64URL.encode(salt))$\(Base64URL.encode(derived))"
+    let random = effects.randomBytes(16)
+    var setting = [CChar](repeating: 0, count: Int(CRYPT_GENSALT_OUTPUT_SIZE))
+    let made = random.withUnsafeBytes { random in
+      crypt_gensalt_rn(
+        "$2b$", UInt(cost), random.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(random.count), &setting,
+        Int32(setting.count))
+    }
+    guard made != nil, let hash = Self.crypt(password, setting: setting) else {
+      preconditionFailure("libxcrypt has no bcrypt of cost \(cost)")
+    }
+    return hash
   }
 
   func isCorrect(_ password: String, for hash: String) -> Bool {
-    let parts = hash.split(separator: "$")
-    guard parts.count == 4, let rounds = Int(parts[1]), let salt = Base64URL.decode(parts[2]),
-      let expected = Base64URL.decode(parts[3])
-    else { return false }
-    let derived = Crypto.pbkdf2(password: Array(password.utf8), salt: salt, rounds: rounds)
-    return Crypto.isEqualInConstantTime(derived, expected)
+    guard let found = Self.crypt(password, setting: hash.utf8CString.map { $0 }) else { return false }
+    // Hashes of unequal passwords tell nothing of one another, so their comparison may take what time it takes.
+    return found == hash
+  }
+
+  /// The hash of a password in the way that `setting`, a hash or the beginning of one, says; `nil` where it says nothing.
+  private static func crypt(_ password: String, setting: [CChar]) -> String? {
+    let size = MemoryLayout<crypt_data>.size
+    let data = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: MemoryLayout<crypt_data>.alignment)
+    data.initializeMemory(as: UInt8.self, repeating: 0, count: size)
+    defer { data.deallocate() }
+    return crypt_rn(password, setting, data, Int32(size)).map { String(cString: $0) }
   }
 }

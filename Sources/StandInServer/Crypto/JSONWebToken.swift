@@ -1,7 +1,7 @@
 import Hashing
 import LosslessJSON
 
-/// A JSON Web Token signed with HMAC-SHA-256: the only kind the stand-in makes or accepts.
+/// A JSON Web Token signed with a secret (HS256) or a pair of keys (ES256): the kinds the stand-in makes or accepts.
 package struct JSONWebToken {
   /// What is wrong with a token that was sent, in the order in which it is looked for.
   enum Fault: Error, Equatable {
@@ -20,30 +20,48 @@ package struct JSONWebToken {
   /// The claims, in the order of the token.
   let claims: JSONObject
 
-  /// Signs claims.
+  /// Signs claims with a secret.
   package static func sign(_ claims: JSONObject, secret: [UInt8]) -> String {
-    let header = Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
+    sign(claims, header: ["alg": "HS256", "typ": "JWT"]) { Crypto.hmacSHA256(key: secret, message: $0) }
+  }
+
+  /// Signs claims with a pair of keys.
+  static func sign(_ claims: JSONObject, key: TokenKey) -> String {
+    sign(claims, header: ["alg": "ES256", "kid": .string(key.id), "typ": "JWT"]) { key.pair.sign($0) }
+  }
+
+  private static func sign(_ claims: JSONObject, header: JSONObject, _ signature: ([UInt8]) -> [UInt8]) -> String {
+    let header = Base64URL.encode(JSONValue.object(header).serializedBytes())
     let signed = header + "." + Base64URL.encode(JSONValue.object(claims).serializedBytes())
-    return signed + "." + Base64URL.encode(Crypto.hmacSHA256(key: secret, message: Array(signed.utf8)))
+    return signed + "." + Base64URL.encode(signature(Array(signed.utf8)))
   }
 
   /// Checks form, algorithm and signature; says nothing about the claims.
-  init(_ text: String, secret: [UInt8]) throws(Fault) {
+  ///
+  /// - Parameters:
+  ///   - text: The token.
+  ///   - secret: What tokens with HS256 are signed with.
+  ///   - key: What tokens with ES256 are signed with; without one there are none.
+  init(_ text: String, secret: [UInt8], key: TokenKey? = nil) throws(Fault) {
     // Bytes, not characters: this runs for every request.
     let bytes = Array(text.utf8)
     let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3 else { throw .parts(parts.count) }
     guard let header = Self.object(parts[0]) else { throw .undecodable }
     // The algorithm is ours to choose: a token that names another one is not asked what it would prefer.
-    switch header["alg"]?.stringValue {
-    case "HS256": break
-    case "none": throw .unsecured
+    let signed = Array(bytes[..<parts[1].endIndex])
+    let signature = Base64URL.decode(parts[2])
+    let isSigned: Bool
+    switch (header["alg"]?.stringValue, key) {
+    case ("HS256", _):
+      let expected = Crypto.hmacSHA256(key: secret, message: signed)
+      isSigned = signature.map { Crypto.isEqualInConstantTime($0, expected) } ?? false
+    case ("ES256", let key?):
+      isSigned = signature.map { key.pair.isSignature($0, of: signed) } ?? false
+    case ("none", _): throw .unsecured
     default: throw .algorithm
     }
-    let expected = Crypto.hmacSHA256(key: secret, message: Array(bytes[..<parts[1].endIndex]))
-    guard let given = Base64URL.decode(parts[2]), Crypto.isEqualInConstantTime(given, expected) else {
-      throw .signature
-    }
+    guard isSigned else { throw .signature }
     guard let claims = Self.object(parts[1]) else { throw .undecodable }
     self.claims = claims
   }

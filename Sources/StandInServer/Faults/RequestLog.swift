@@ -6,7 +6,7 @@ public struct StandInRecord: Sendable, Hashable {
   public let method: String
   /// The path.
   public let path: String
-  /// The query as sent, but for an `apikey`.
+  /// The query as sent, but for keys and tokens.
   public let query: String
   /// The status; 0 when the connection was closed instead.
   public let status: Int
@@ -26,16 +26,21 @@ struct RequestLog {
     if records.count >= 2 * Self.recordCountMax { records.removeFirst(Self.recordCountMax) }
     records.append(
       StandInRecord(
-        number: count, method: request.method, path: request.path, query: Self.withoutKey(request.query),
+        number: count, method: request.method, path: request.path, query: Self.withoutSecrets(request.query),
         status: status))
   }
 
   /// The last `limit` requests, oldest first.
   func last(_ limit: Int) -> [StandInRecord] { Array(records.suffix(min(limit, Self.recordCountMax))) }
 
-  private static func withoutKey(_ query: String) -> String {
-    guard Gateway.hasKeyInQuery(query) else { return query }
-    return query.split(separator: "&", omittingEmptySubsequences: false)
-      .map { $0.hasPrefix("apikey=") ? "apikey=-" : String($0) }.joined(separator: "&")
+  /// The parameters that open something: the project's key, the token of a signed URL.
+  private static let secretNames: Set<Substring> = ["apikey", "token", "access_token", "token_hash"]
+
+  private static func withoutSecrets(_ query: String) -> String {
+    guard !query.isEmpty else { return query }
+    return query.split(separator: "&", omittingEmptySubsequences: false).map { part in
+      let name = part.prefix { $0 != "=" }
+      return secretNames.contains(name) ? "\(name)=-" : String(part)
+    }.joined(separator: "&")
   }
 }

@@ -39,6 +39,18 @@ enum Gateway {
     return name == "127.0.0.1" || isSameFieldName(String(name), "localhost")
   }
 
+  /// Whether a browser sends the request for a page of this machine, or no browser for no page.
+  ///
+  /// A page from elsewhere can make a browser send what needs no answer; it says then whose page it is.
+  static func isFromHere(_ origins: [String]) -> Bool {
+    origins.allSatisfy { origin in
+      guard let range = origin.firstRange(of: "://"), ["http", "https"].contains(origin[..<range.lowerBound]) else {
+        return false
+      }
+      return isLoopback([String(origin[range.upperBound...])])
+    }
+  }
+
   private static func isPort(_ text: Substring) -> Bool {
     text.hasPrefix(":") && text.utf8.count <= 6 && text.utf8.dropFirst().allSatisfy(isDigit)
   }

@@ -3,7 +3,7 @@ import LosslessJSON
 /// What every connection needs to judge who asks and for what.
 struct RealtimeRules: Sendable {
   let schema: Schema
-  let jwtSecret: [UInt8]
+  let keys: Keys
   /// The time between a join's answer and the moment from which changes are told.
   let subscribeMicroseconds: Int64
   let randomBytes: @Sendable (Int) -> [UInt8]
@@ -40,7 +40,7 @@ struct RealtimeRules: Sendable {
     }
     let claims: JSONObject
     do throws(JSONWebToken.Fault) {
-      claims = try JSONWebToken(token, secret: jwtSecret).claims
+      claims = try keys.token(token).claims
     } catch {
       switch error {
       case .parts, .undecodable:

@@ -4,7 +4,7 @@ import SQLite
 /// Answers `/rest/v1` as PostgREST does.
 struct RestService: Sendable {
   let schema: Schema
-  let jwtSecret: [UInt8]
+  let keys: Keys
   let rowCountMax: Int
   let requiresWhere: Bool
   let allowsRollback: Bool
@@ -54,7 +54,7 @@ struct RestService: Sendable {
     guard !token.isEmpty else { throw .badToken("PGRST301", "Empty JWT is sent in Authorization header") }
     let claims: JSONObject
     do {
-      let parsed = try JSONWebToken(token, secret: jwtSecret)
+      let parsed = try keys.token(token)
       claims = parsed.claims
       do {
         try parsed.checkTimes(now: now.microseconds / 1_000_000, by: .postgREST)

@@ -14,6 +14,12 @@ struct ServeCommand: Command {
       Auth, whose users are kept with --data.
       With --json the first line is one JSON document: {"url","publishable_key","service_key"}.
 
+      Settings of Auth are words, as 'confirmEmails tokenSeconds=60':
+
+      \(settingList)
+
+      The codes that Auth would mail are at GET /stand-in/mails, with the service key.
+
       Faults are separated by ';', each a kind with NAME=VALUE words. All may have times=N, skipping=N, probability=0.1,
       lasts=MILLISECONDS, method=POST and path=/rest/v1 (how it begins). Kinds:
 
@@ -32,11 +38,15 @@ struct ServeCommand: Command {
       ),
       .flag("--unguarded", "Allow UPDATE and DELETE without a filter, which hosted projects refuse."),
       .flag("--tx-rollback", "Honour 'Prefer: tx=rollback': answer a write and undo it."),
+      .value("--auth", "SETTINGS", "Set Auth up otherwise than a hosted project, as 'confirmEmails tokenSeconds=60'."),
       .value(
         "--misbehave", "FAULTS", "Misbehave on purpose, as 'latency milliseconds=300; dropAfter probability=0.1'."),
       .value("--seed", "NUMBER", "Another order of the faults that come by chance."),
       .flag("--log", "Print a line a request on standard error."),
     ])
+
+  private static let settingList = AuthSettings.catalogue.map { "  \($0.name)\n      \($0.summary)" }
+    .joined(separator: "\n")
 
   private static let faultList = StandInFault.catalogue.map { fault in
     "  \([fault.name, fault.members].filter { !$0.isEmpty }.joined(separator: " "))\n      \(fault.summary)"
@@ -50,6 +60,7 @@ struct ServeCommand: Command {
   private let secret: String?
   private let isUnguarded: Bool
   private let allowsRollback: Bool
+  private let auth: AuthSettings
   private let faults: [StandInFault]
   private let faultSeed: Int?
   private let isLogging: Bool
@@ -73,6 +84,14 @@ struct ServeCommand: Command {
     }
     isUnguarded = arguments.has("--unguarded")
     allowsRollback = arguments.has("--tx-rollback")
+    do {
+      auth = try AuthSettings(parsing: arguments.value("--auth") ?? "")
+    } catch {
+      throw UsageError(message: "--auth: \(Terminal.safe(error.description))")
+    }
+    if rest != nil, auth.signsWithKeyPair {
+      throw UsageError(message: "with --rest tokens are signed with the secret: leave keyPair out of --auth")
+    }
     do {
       faults = try StandInFault.faults(parsing: arguments.value("--misbehave") ?? "")
     } catch {
@@ -101,6 +120,7 @@ struct ServeCommand: Command {
       let forward = RestForward(address: rest, http: World(context.environment).http)
       configuration.rest = { forward.answer($0) }
     }
+    configuration.auth = auth
     configuration.faults = faults
     if let faultSeed { configuration.faultSeed = UInt64(faultSeed) }
     if isLogging { configuration.log = { terminal.note($0) } }

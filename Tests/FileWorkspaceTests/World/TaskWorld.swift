@@ -25,7 +25,7 @@ final class TaskWorld {
     let random = Mutex(RowRandom(7))
     return try StandIn(
       StandInConfiguration(
-        passwordRounds: 1,
+        auth: AuthSettings(passwordCost: 4),
         effects: StandInEffects(
           now: { clock.tick() },
           randomBytes: { count in

@@ -20,7 +20,7 @@ final class World: Sendable {
     let seed = Mutex(UInt8(1))
     standIn = try StandIn(
       StandInConfiguration(
-        schema: schema, rowCountMax: rowCountMax, passwordRounds: 1,
+        schema: schema, auth: AuthSettings(passwordCost: 4), rowCountMax: rowCountMax,
         effects: StandInEffects(
           now: { clock.tick() },
           randomBytes: { count in
