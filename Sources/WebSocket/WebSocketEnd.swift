@@ -62,6 +62,8 @@ public final class WebSocketEnd {
     case .ping(let bytes): queue(WSLAY_PING, bytes)
     case .pong(let bytes): queue(WSLAY_PONG, bytes)
     case .close(let code, let reason):
+      // libwslay sends a close before the messages that wait, which would then never leave.
+      if wslay_event_send(context) != 0 { wslay_event_shutdown_write(context) }
       // A control frame has room for 125 bytes, two of them for the code.
       let bytes = Array(reason.utf8.prefix(123))
       wslay_event_queue_close(context, code.rawValue, bytes, bytes.count)

@@ -52,6 +52,15 @@ import Testing
     #expect(client.receive(server.output()) == [.pong([1, 2])])
   }
 
+  @Test("sends what was said before a close first")
+  func lastWords() {
+    let (client, server) = (Self.client(), Self.server())
+    server.send(.text("a"))
+    server.send(.text("b"))
+    server.send(.close(.normal, reason: ""))
+    #expect(client.receive(server.output()) == [.text("a"), .text("b"), .close(.normal, reason: "")])
+  }
+
   @Test("answers a close, after which both ends are over")
   func close() {
     let (client, server) = (Self.client(), Self.server())

@@ -180,8 +180,6 @@ struct RealtimeConnection {
 
   /// Does what is due: subscriptions get ready, tokens expire, silent clients are cut off.
   mutating func tick(now: Int64) -> [Action] {
-    if now >= heardAt + RealtimeRules.silenceMicroseconds { return [.close(reason: "")] }
-    if let emptySince, now >= emptySince + RealtimeRules.emptyMicroseconds { return [.close(reason: "")] }
     var told: [Action] = []
     for topic in channels.keys.sorted() {
       guard var channel = channels[topic] else { continue }
@@ -201,6 +199,10 @@ struct RealtimeConnection {
       }
       channels[topic] = channel
     }
+    // Last: where the clock was set forward, a client hears first which channels that ended.
+    let isSilent = now >= heardAt + RealtimeRules.silenceMicroseconds
+    let isEmpty = emptySince.map { now >= $0 + RealtimeRules.emptyMicroseconds } ?? false
+    if isSilent || isEmpty { told.append(.close(reason: "")) }
     return told
   }
 }
