@@ -42,7 +42,8 @@ let package = Package(
       name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools"], resources: templates,
       swiftSettings: strict),
     .target(
-      name: "StandInServer", dependencies: [
+      name: "StandInServer",
+      dependencies: [
         "SQLite", "LosslessJSON", "CMicrohttpd", "CCrypt", "Hashing", "WebSocket", "Images",
       ],
       resources: [.embedInCode("../../Templates/tasks-and-photos/schema.json")], swiftSettings: strict),

@@ -203,6 +203,7 @@ public final class StandIn: Sendable {
     guard service != .none else { return Gateway.refusal(404, "no Route matched with those values") }
     guard let key = Gateway.key(of: request) else { return Gateway.noKey }
     guard let role = keys.role(of: key) else { return Gateway.wrongKey }
+    guard !Gateway.isSecretInBrowser(key, request) else { return Gateway.secretInBrowser }
     switch service {
     case .rest:
       let token = Gateway.token(of: request, key: key)

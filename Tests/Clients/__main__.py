@@ -5,7 +5,7 @@ import sys
 
 from .calls import run_all
 
-SERVICES = ["auth", "rest", "realtime", "storage"]
+SERVICES = ["auth", "rest", "realtime", "storage", "faults"]
 
 
 def main(program, *wanted):

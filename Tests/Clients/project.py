@@ -17,6 +17,7 @@ class Project:
     """`tidemark serve` on a free port for the length of a `with` block."""
 
     def __init__(self, program, *options):
+        self.program = program
         self._command = [program, "serve", "--json", "--port", "0", *options]
         if not {"--schema", "--template", "--rest"} & set(options):
             self._command += ["--schema", str(SCHEMA)]

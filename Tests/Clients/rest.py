@@ -124,6 +124,13 @@ def filter_kinds(project):
     equal(ids(found), [one["id"]])
 
 
+@call("table.select().text_search(): the stand-in has none, and says so")
+def text_search(project):
+    client, _ = device(project, "a")
+    with raises(APIError, code="0A000", message="The stand-in server does not do full-text search."):
+        client.table("todos").select("*").text_search("title", "a b", {"type": "plain", "config": "english"}).execute()
+
+
 @call("schema('public').table().select(); schema('private') is not there")
 def schema(project):
     client, (row,) = device(project, "a")

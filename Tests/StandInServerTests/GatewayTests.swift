@@ -95,6 +95,18 @@ import Testing
     #expect(open.status == 200 && open.text == #"{"keys":[]}"#)
   }
 
+  @Test("a secret key in a browser is refused, the publishable one is not")
+  func secretInBrowser() throws {
+    let project = try Project()
+    func status(_ key: String, _ agent: String) throws -> Int {
+      try project.wire.request("GET", "/rest/v1/tasks", [("apikey", key), ("User-Agent", agent)]).status
+    }
+    let browser = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+    #expect(try status(project.server.serviceKey, browser) == 401)
+    #expect(try status(project.server.serviceKey, "curl/8.0") == 200)
+    #expect(try status(project.server.publishableKey, browser) == 200)
+  }
+
   @Test("the key itself in place of a token means the key's role; another key there is no token")
   func keyAsToken() throws {
     let project = try Project()

@@ -106,6 +106,15 @@ enum Gateway {
   static let noKey = refusal(
     401, "No API key found in request", hint: "No `apikey` request header or url param was found.")
 
+  /// Whether a browser shows a secret key to whoever looks at its page.
+  static func isSecretInBrowser(_ key: String, _ request: StandInRequest) -> Bool {
+    key.hasPrefix("sb_secret_") && request.field("User-Agent")?.hasPrefix("Mozilla/") == true
+  }
+
+  static let secretInBrowser = refusal(
+    401, "Forbidden use of secret API key in browser",
+    hint: "A secret API key sees every row: it belongs where nobody else can read it.")
+
   static let wrongKey = refusal(
     401, "Invalid API key", hint: "Double check your Supabase `anon` or `service_role` API key.")
 

@@ -48,7 +48,7 @@ struct StorageTokens: Sendable {
     if let role = keys.role(of: text) { return StorageCaller(role: role, subject: nil) }
     let token: JSONWebToken
     do {
-      token = try JSONWebToken(text, secret: keys.jwtSecret)
+      token = try keys.token(text)
     } catch {
       throw .token(error == .signature ? "signature verification failed" : "Invalid Compact JWS")
     }
