@@ -10,6 +10,13 @@ package enum Crypto {
     return digest
   }
 
+  /// The SHA-256 of `message`, 32 bytes.
+  package static func sha256(_ message: [UInt8]) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: 32)
+    EVP_Digest(message, message.count, &digest, nil, EVP_sha256(), nil)
+    return digest
+  }
+
   /// The SHA-1 of `message`, 20 bytes: for the handshake of WebSocket (RFC 6455), where it protects nothing.
   package static func sha1(_ message: [UInt8]) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 20)

@@ -287,7 +287,7 @@ extension Outbox.Mail {
   fileprivate var json: JSONValue {
     [
       "email": .string(address), "purpose": .string(purpose.rawValue), "token": .string(code.code),
-      "token_hash": .string(code.hash),
+      "token_hash": .string(code.hash), "link": link.map(JSONValue.string) ?? .null,
     ]
   }
 }

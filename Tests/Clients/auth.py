@@ -3,6 +3,7 @@
 import base64
 import json
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import parse_qs, urlparse
 from uuid import UUID
 
 import jwt
@@ -280,6 +281,24 @@ def email_change(project):
     equal((user.new_email, user.email, user.is_anonymous), (email, "", True))
     changed = client.auth.verify_otp({"type": "email_change", "email": email, "token": project.code(email)}).user
     equal((changed.id, changed.email, changed.is_anonymous), (user.id, email, False))
+
+
+@call("auth.exchange_code_for_session(…) behind the link of a mail")
+def link(project):
+    email = project.new_email()
+    client = project.signed_up(email)
+    client.auth.reset_password_for_email(email, {"redirect_to": "http://localhost:3000/after?a=b"})
+    answer = project.http.get(project.mail(email)["link"])
+    equal(answer.status_code, 303)
+    address = urlparse(answer.headers["Location"])
+    equal((address.netloc, address.path), ("localhost:3000", "/after"))
+    [code] = parse_qs(address.query)["code"]
+    # The verifier is in the storage of the device that asked, and of no other.
+    with raises(AuthApiError, status=400, code="bad_code_verifier"):
+        project.client().auth.exchange_code_for_session({"auth_code": code, "code_verifier": "x" * 43})
+    session = client.auth.exchange_code_for_session({"auth_code": code}).session
+    equal(session.user.email, email)
+    equal([one["method"] for one in claims_of(session.access_token)["amr"]], ["recovery"])
 
 
 @call("auth.reauthenticate()")

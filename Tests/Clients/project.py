@@ -98,9 +98,13 @@ class Project:
             | scope
         )
 
+    def mail(self, email):
+        """The last mail to an address: `token`, `token_hash`, `link`."""
+        return [mail for mail in self._administer("GET", "mails") if mail["email"] == email][-1]
+
     def code(self, email):
         """The code of the last mail to an address."""
-        return [mail["token"] for mail in self._administer("GET", "mails") if mail["email"] == email][-1]
+        return self.mail(email)["token"]
 
     def requests(self, path=None):
         """The requests that arrived, as (method, path, query, status); with `path`, those to it."""

@@ -159,7 +159,94 @@ import Testing
     #expect(try project.auth("GET", "reauthenticate", token: anonymous).json["code"] == "validation_failed")
   }
 
+  // MARK: Links
+
+  /// Follows a link without a key, as a browser does from a mail.
+  private func follow(_ link: String, _ project: Project) throws -> String {
+    let target = link.replacing("http://localhost", with: "")
+    let answer = try project.wire.request("GET", target)
+    #expect(answer.status == 303 && answer.body.isEmpty)
+    return try #require(answer.field("Location"))
+  }
+
+  /// What an address says behind a mark.
+  private func told(_ address: String, behind mark: Character) -> [String: String] {
+    let text = address.split(separator: mark, maxSplits: 1).last ?? ""
+    return Dictionary(
+      QueryText.parameters(String(text)).map { ($0.name, $0.value ?? "") }, uniquingKeysWith: { first, _ in first })
+  }
+
+  @Test("a link leads back into an app of this machine, with a session")
+  func link() throws {
+    let project = try project { $0.confirmsEmails = true }
+    _ = try project.auth("POST", "signup?redirect_to=http%3A%2F%2Flocalhost%3A5173%2Fin%3Fa%3Db", body: Self.ann)
+    let mail = try mail(project)
+    #expect(
+      mail.text("link").hasPrefix("http://localhost/auth/v1/verify?token=\(mail.text("token_hash"))&type=signup&"))
+    let address = try follow(mail.text("link"), project)
+    #expect(address.hasPrefix("http://localhost:5173/in?a=b#access_token="))
+    let session = told(address, behind: "#")
+    #expect(session["token_type"] == "bearer" && session["type"] == "signup" && session["expires_in"] == "3600")
+    let user = try project.auth("GET", "user", token: session["access_token"])
+    #expect(user.json["email"] == "ann@example.org" && user.json["email_confirmed_at"] != nil)
+    // Good once; the page is told so.
+    let again = told(try follow(mail.text("link"), project), behind: "#")
+    #expect(again["error"] == "access_denied" && again["error_code"] == "otp_expired")
+    #expect(again["error_description"] == "Email link is invalid or has expired")
+  }
+
+  @Test(
+    "a link leads nowhere else",
+    arguments: [
+      "https://evil.example/", "//evil.example", "http://localhost.evil.example/", "http://localhost@evil.example/",
+      "javascript:alert(1)", "http://localhost:3000\\@evil.example/", "ftp://localhost/", "http://localhost\r\nX: y",
+      "",
+    ])
+  func elsewhere(_ target: String) throws {
+    let project = try project()
+    _ = try project.auth("POST", "signup", body: Self.ann)
+    _ = try project.auth(
+      "POST", "recover?redirect_to=\(QueryText.encoded(target))", body: #"{"email":"ann@example.org"}"#)
+    #expect(try follow(try mail(project).text("link"), project).hasPrefix("http://localhost:3000#access_token="))
+  }
+
+  @Test("an app that asked with a challenge gets a code, which is good with its verifier alone, and once")
+  func challenge() throws {
+    let project = try project()
+    _ = try project.auth("POST", "signup", body: Self.ann)
+    // The example of RFC 7636, appendix B.
+    let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+    let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    func code() throws -> String {
+      let asked = try project.auth(
+        "POST", "recover",
+        body: #"{"email":"ann@example.org","code_challenge":"\#(challenge)","code_challenge_method":"s256"}"#)
+      #expect(asked.status == 200)
+      let address = try follow(try mail(project).text("link"), project)
+      #expect(address.hasPrefix("http://localhost:3000?code=") && !address.contains("access_token"))
+      return try #require(told(address, behind: "?")["code"])
+    }
+    func exchange(_ code: String, _ verifier: String) throws -> Wire.Answer {
+      try project.auth(
+        "POST", "token?grant_type=pkce", body: #"{"auth_code":"\#(code)","code_verifier":"\#(verifier)"}"#)
+    }
+    let first = try code()
+    #expect(try exchange(first, "x" + verifier).json["code"] == "bad_code_verifier")
+    let session = try exchange(first, verifier)
+    #expect(session.status == 200 && session.json["user"]?["email"] == "ann@example.org")
+    let claims = try JSONValue(
+      parsing: try #require(Base64URL.decode(session.json.text("access_token").split(separator: ".")[1])))
+    #expect(claims["amr"]?.arrayValue?.first?["method"] == "recovery")
+    #expect(try exchange(first, verifier).json["code"] == "flow_state_not_found")
+    let late = try code()
+    project.clock.advance(seconds: 300)
+    #expect(try exchange(late, verifier).json["code"] == "flow_state_expired")
+  }
+
   static let refusals: [(path: String, body: String, code: String)] = [
+    ("recover", #"{"email":"a@b.c","code_challenge":"x"}"#, "validation_failed"),
+    ("recover", #"{"email":"a@b.c","code_challenge_method":"s256"}"#, "validation_failed"),
+    ("otp", #"{"email":"a@b.c","code_challenge":"x","code_challenge_method":"md5"}"#, "validation_failed"),
     ("recover", "{}", "validation_failed"), ("otp", "{}", "validation_failed"),
     ("otp", #"{"phone":"1"}"#, "phone_provider_disabled"), ("otp", #"{"email":1}"#, "bad_json"),
     ("resend", #"{"email":"a@b.c"}"#, "validation_failed"), ("resend", #"{"type":"signup"}"#, "validation_failed"),

@@ -62,7 +62,7 @@ extension AuthService {
           throw AuthError(422, "email_exists", "A user with this email address has already been registered")
         }
         var user = found ?? newUser(email: email, metadata: metadata, isConfirmed: false, now: asked.now)
-        try send(.invite, to: &user, email: email, now: asked.now, in: database)
+        try send(.invite, to: &user, email: email, asked, in: database)
         try user.save(in: database)
         return .json(200, user.json)
       }

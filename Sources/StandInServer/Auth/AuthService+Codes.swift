@@ -4,13 +4,15 @@ import SQLite
 /// Codes by email. Calls that send one answer alike whether there is such a user or not.
 extension AuthService {
   func recover(_ asked: AuthRequest) throws -> StandInAnswer {
-    guard let email = try asked.body().email() else {
+    let body = try asked.body()
+    guard let email = try body.email() else {
       throw AuthError(400, "validation_failed", "Password recovery requires an email")
     }
+    let challenge = try CodeChallenge(body)
     try database.use { database in
       try database.transaction {
         guard var user = try AuthUser.find(email: email, in: database) else { return }
-        try send(.recovery, to: &user, email: email, now: asked.now, in: database)
+        try send(.recovery, to: &user, email: email, challenge: challenge, asked, in: database)
         try user.save(in: database)
       }
     }
@@ -29,6 +31,7 @@ extension AuthService {
     guard settings.allowsEmail else { throw AuthError(422, "email_provider_disabled", "Email logins are disabled") }
     let makesUser = try body.flag("create_user") ?? true
     let metadata = try body.object("data") ?? [:]
+    let challenge = try CodeChallenge(body)
     try database.use { database in
       try database.transaction {
         let found = try AuthUser.find(email: email, in: database)
@@ -39,7 +42,7 @@ extension AuthService {
         var user =
           found ?? newUser(email: email, metadata: metadata, isConfirmed: !settings.confirmsEmails, now: asked.now)
         let purpose: OneTimeCode.Purpose = user.confirmedAt == nil ? .confirmation : .recovery
-        try send(purpose, to: &user, email: email, now: asked.now, in: database)
+        try send(purpose, to: &user, email: email, challenge: challenge, asked, in: database)
         try user.save(in: database)
       }
     }
@@ -59,9 +62,9 @@ extension AuthService {
       try database.transaction {
         guard var user = try AuthUser.find(email: email, in: database) else { return }
         if type == "signup", user.confirmedAt == nil {
-          try send(.confirmation, to: &user, email: email, now: asked.now, in: database)
+          try send(.confirmation, to: &user, email: email, asked, in: database)
         } else if type == "email_change", let address = user.newEmail {
-          try send(.emailChange, to: &user, email: address, now: asked.now, in: database)
+          try send(.emailChange, to: &user, email: address, asked, in: database)
         }
         try user.save(in: database)
       }
@@ -69,7 +72,7 @@ extension AuthService {
     return .json(200, [:])
   }
 
-  private static let purposes: [String: [OneTimeCode.Purpose]] = [
+  static let purposes: [String: [OneTimeCode.Purpose]] = [
     "signup": [.confirmation], "invite": [.invite], "recovery": [.recovery], "magiclink": [.recovery],
     "email": [.confirmation, .recovery], "email_change": [.emailChange],
   ]
@@ -97,17 +100,25 @@ extension AuthService {
     let found = hash ?? ""
     return try database.use { database in
       try database.transaction {
-        var (user, purpose) = try OneTimeCode.use(hash: found, for: purposes, now: asked.now, in: database)
-        guard !user.isBanned(at: asked.now) else { throw AuthError(403, "user_banned", "User is banned") }
-        if purpose == .emailChange, let address = user.newEmail {
-          guard try AuthUser.find(email: address, in: database) == nil else {
-            throw AuthError(422, "email_exists", "A user with this email address has already been registered")
-          }
-          user.take(email: address, confirmedAt: asked.now, identityID: UUIDText.random(effects.randomBytes))
-        }
-        user.confirmedAt = user.confirmedAt ?? asked.now
+        let user = try use(found, for: purposes, now: asked.now, in: database).user
         return try begin(for: user, method: "otp", asked, in: database)
       }
     }
+  }
+
+  /// Uses a code up and does what it is for; the caller saves the user.
+  func use(
+    _ hash: String, for purposes: [OneTimeCode.Purpose], now: Timestamp, in database: Database
+  ) throws -> OneTimeCode.Used {
+    var used = try OneTimeCode.use(hash: hash, for: purposes, now: now, in: database)
+    guard !used.user.isBanned(at: now) else { throw AuthError(403, "user_banned", "User is banned") }
+    if used.purpose == .emailChange, let address = used.user.newEmail {
+      guard try AuthUser.find(email: address, in: database) == nil else {
+        throw AuthError(422, "email_exists", "A user with this email address has already been registered")
+      }
+      used.user.take(email: address, confirmedAt: now, identityID: UUIDText.random(effects.randomBytes))
+    }
+    used.user.confirmedAt = used.user.confirmedAt ?? now
+    return used
   }
 }

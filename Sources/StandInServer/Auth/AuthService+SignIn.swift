@@ -5,6 +5,7 @@ extension AuthService {
   func signUp(_ asked: AuthRequest) throws -> StandInAnswer {
     let body = try asked.body()
     let metadata = try body.object("data") ?? [:]
+    let challenge = try CodeChallenge(body)
     guard settings.allowsSignUp else {
       throw AuthError(422, "signup_disabled", "Signups not allowed for this instance")
     }
@@ -27,12 +28,12 @@ extension AuthService {
     return try database.use { database in
       try database.transaction {
         if let found = try AuthUser.find(email: address, in: database) {
-          return try signUpAgain(found, asked, metadata: metadata, in: database)
+          return try signUpAgain(found, asked, metadata: metadata, challenge: challenge, in: database)
         }
         var user = newUser(email: address, metadata: metadata, isConfirmed: !settings.confirmsEmails, now: asked.now)
         user.passwordHash = hash
         guard !settings.confirmsEmails else {
-          try send(.confirmation, to: &user, email: address, now: asked.now, in: database)
+          try send(.confirmation, to: &user, email: address, challenge: challenge, asked, in: database)
           try user.save(in: database)
           return .json(200, user.json)
         }
@@ -56,7 +57,7 @@ extension AuthService {
 
   /// The answer to a sign-up with an address that somebody has.
   private func signUpAgain(
-    _ found: AuthUser, _ asked: AuthRequest, metadata: JSONObject, in database: Database
+    _ found: AuthUser, _ asked: AuthRequest, metadata: JSONObject, challenge: CodeChallenge?, in database: Database
   ) throws -> StandInAnswer {
     guard settings.confirmsEmails else {
       throw AuthError(422, "user_already_exists", "User already registered")
@@ -70,7 +71,7 @@ extension AuthService {
     }
     // The first one's password and metadata stay: nobody knows yet whose address it is.
     var user = found
-    try send(.confirmation, to: &user, email: address, now: asked.now, in: database)
+    try send(.confirmation, to: &user, email: address, challenge: challenge, asked, in: database)
     try user.save(in: database)
     return .json(200, user.json)
   }
@@ -83,18 +84,22 @@ extension AuthService {
     return user
   }
 
-  /// Begins a session of a user, who is saved.
+  /// Begins a session of a user, who is saved, and answers with it.
   func begin(
     for user: AuthUser, method: String, _ asked: AuthRequest, in database: Database
   ) throws -> StandInAnswer {
+    .json(200, .object(try beginSession(for: user, method: method, asked, in: database)))
+  }
+
+  /// Begins a session of a user, who is saved.
+  func beginSession(
+    for user: AuthUser, method: String, _ asked: AuthRequest, in database: Database
+  ) throws -> JSONObject {
     var user = user
     user.lastSignInAt = asked.now
     user.updatedAt = asked.now
     try user.save(in: database)
-    return .json(
-      200,
-      .object(
-        try sessions.begin(for: user, method: method, issuer: asked.issuer, now: asked.now, in: database)))
+    return try sessions.begin(for: user, method: method, issuer: asked.issuer, now: asked.now, in: database)
   }
 
   // MARK: Tokens
@@ -103,14 +108,7 @@ extension AuthService {
     switch asked.parameter("grant_type") {
     case "password": return try signIn(asked)
     case "refresh_token": return try refresh(asked)
-    case "pkce":
-      let body = try asked.body()
-      guard try body.filled("auth_code") != nil, try body.filled("code_verifier") != nil else {
-        throw AuthError(
-          400, "validation_failed", "invalid request: both auth code and code verifier should be non-empty")
-      }
-      // Codes of that kind come from links that lead back into an app; no such link is made here.
-      throw AuthError(404, "flow_state_not_found", "invalid flow state, no valid flow state found")
+    case "pkce": return try exchangeCode(asked)
     case "id_token", "web3":
       _ = try asked.body()
       throw AuthError(400, "provider_disabled", "Provider is not enabled")
@@ -139,14 +137,14 @@ extension AuthService {
         }
         guard !user.isBanned(at: asked.now) else { throw AuthError(400, "user_banned", "User is banned") }
         guard user.confirmedAt != nil else { throw AuthError(400, "email_not_confirmed", "Email not confirmed") }
-        var answer = try begin(for: user, method: "password", asked, in: database)
-        if let weakness = weakness(of: password), var session = try? JSONValue(parsing: answer.body).objectValue {
+        var session = try beginSession(for: user, method: "password", asked, in: database)
+        if let weakness = weakness(of: password) {
           session["weak_password"] = [
-            "message": .string(weakness.message), "reasons": .array(weakness.weakPasswordReasons.map(JSONValue.string)),
+            "message": .string(weakness.message),
+            "reasons": .array(weakness.weakPasswordReasons.map(JSONValue.string)),
           ]
-          answer.body = JSONValue.object(session).serializedBytes()
         }
-        return answer
+        return .json(200, .object(session))
       }
     }
   }

@@ -10,6 +10,7 @@ extension AuthService {
     }
     let address = try body.email()
     let metadata = try body.object("data") ?? [:]
+    let challenge = try CodeChallenge(body)
     var hash: String?
     if let password = try body.filled("password") {
       if before.isAnonymous, address == nil {
@@ -37,7 +38,7 @@ extension AuthService {
           }
           if settings.confirmsEmails {
             user.newEmail = address
-            try send(.emailChange, to: &user, email: address, now: asked.now, in: database)
+            try send(.emailChange, to: &user, email: address, challenge: challenge, asked, in: database)
           } else {
             user.take(email: address, confirmedAt: asked.now, identityID: UUIDText.random(effects.randomBytes))
           }
@@ -79,7 +80,7 @@ extension AuthService {
           throw AuthError(
             400, "validation_failed", "Reauthentication requires the user to have an email or a phone number")
         }
-        try send(.reauthentication, to: &user, email: email, now: asked.now, in: database)
+        try send(.reauthentication, to: &user, email: email, asked, in: database)
         try user.save(in: database)
       }
     }

@@ -54,6 +54,16 @@ struct AuthService: Sendable {
         hash TEXT PRIMARY KEY, user_id TEXT NOT NULL, purpose TEXT NOT NULL, created_at INTEGER NOT NULL);
       CREATE INDEX auth_codes_user ON auth_codes (user_id);
       """),
+    Migration(
+      "links that lead back with a code",
+      """
+      ALTER TABLE auth_codes ADD COLUMN challenge TEXT;
+      ALTER TABLE auth_codes ADD COLUMN challenge_method TEXT;
+      CREATE TABLE auth_flows (
+        code TEXT PRIMARY KEY, user_id TEXT NOT NULL, method TEXT NOT NULL, challenge TEXT NOT NULL,
+        challenge_method TEXT NOT NULL, created_at INTEGER NOT NULL);
+      CREATE INDEX auth_flows_user ON auth_flows (user_id);
+      """),
   ]
 
   static let prefix = "/auth/v1/"
@@ -96,6 +106,7 @@ struct AuthService: Sendable {
     case ("POST", "otp"), ("POST", "magiclink"): return try sendCode(asked)
     case ("POST", "resend"): return try resend(asked)
     case ("POST", "verify"): return try verify(asked)
+    case ("GET", "verify"): return try follow(asked)
     case ("GET", "reauthenticate"): return try reauthenticate(asked)
     case ("POST", "invite"): return try invite(asked)
     case ("GET", "health"):
@@ -215,13 +226,18 @@ struct AuthService: Sendable {
   }
 
   /// Sends a user a code and notes that; the caller saves the user.
+  ///
+  /// - Parameter challenge: What the app that asks says of the link's way back.
   func send(
-    _ purpose: OneTimeCode.Purpose, to user: inout AuthUser, email: String, now: Timestamp, in database: Database
+    _ purpose: OneTimeCode.Purpose, to user: inout AuthUser, email: String, challenge: CodeChallenge? = nil,
+    _ asked: AuthRequest, in database: Database
   ) throws {
     let code = try OneTimeCode.make(
-      purpose, for: user, email: email, secret: keys.jwtSecret, now: now, randomBytes: effects.randomBytes,
-      in: database)
-    user.sentAt[purpose] = now
-    outbox.add(Outbox.Mail(address: email, purpose: purpose, code: code))
+      purpose, for: user, email: email, challenge: challenge, secret: keys.jwtSecret, now: asked.now,
+      random: effects.randomBytes(8), in: database)
+    user.sentAt[purpose] = asked.now
+    outbox.add(
+      Outbox.Mail(
+        address: email, purpose: purpose, code: code, link: link(purpose, code, challenge: challenge, asked)))
   }
 }

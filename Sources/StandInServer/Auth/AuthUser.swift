@@ -86,6 +86,7 @@ struct AuthUser: Sendable {
       [.text(id)])
     try database.execute("DELETE FROM auth_sessions WHERE user_id = ?", [.text(id)])
     try database.execute("DELETE FROM auth_codes WHERE user_id = ?", [.text(id)])
+    try database.execute("DELETE FROM auth_flows WHERE user_id = ?", [.text(id)])
     try database.execute("DELETE FROM auth_users WHERE id = ?", [.text(id)])
   }
 

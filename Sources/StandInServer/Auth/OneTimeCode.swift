@@ -1,6 +1,5 @@
 import Hashing
 import SQLite
-import Synchronization
 
 /// A code that is sent to an address and is good once: six digits for a person, or its hash for a link.
 ///
@@ -19,6 +18,13 @@ struct OneTimeCode: Sendable, Hashable {
     var sentAtName: String { self == .invite ? "invited_at" : "\(rawValue)_sent_at" }
   }
 
+  /// What was used up: whose it was, what it was for, and what its link must lead to.
+  struct Used {
+    var user: AuthUser
+    let purpose: Purpose
+    let challenge: CodeChallenge?
+  }
+
   /// Six digits.
   let code: String
   /// The code's hash, which is as good as the code.
@@ -29,66 +35,45 @@ struct OneTimeCode: Sendable, Hashable {
 
   static let expired = AuthError(403, "otp_expired", "Token has expired or is invalid")
 
-  /// Makes a code and keeps its hash.
+  /// Makes a code for a user's address and keeps its hash.
+  ///
+  /// - Parameter random: 8 random bytes.
   static func make(
-    _ purpose: Purpose, for user: AuthUser, email: String, secret: [UInt8], now: Timestamp,
-    randomBytes: (Int) -> [UInt8],
-    in database: Database
+    _ purpose: Purpose, for user: AuthUser, email: String, challenge: CodeChallenge?, secret: [UInt8], now: Timestamp,
+    random: [UInt8], in database: Database
   ) throws -> OneTimeCode {
-    let number = randomBytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % 1_000_000
-    let code = padded(Int(number), to: 6)
+    let code = padded(Int(random.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % 1_000_000), to: 6)
     let made = OneTimeCode(code: code, hash: hash(code, email: email, secret: secret))
     try database.execute(
       "DELETE FROM auth_codes WHERE user_id = ? AND purpose = ?", [.text(user.id), .text(purpose.rawValue)])
     try database.execute(
-      "INSERT OR REPLACE INTO auth_codes (hash, user_id, purpose, created_at) VALUES (?, ?, ?, ?)",
-      [.text(made.hash), .text(user.id), .text(purpose.rawValue), .integer(now.microseconds)])
+      """
+      INSERT OR REPLACE INTO auth_codes (hash, user_id, purpose, created_at, challenge, challenge_method)
+      VALUES (?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .text(made.hash), .text(user.id), .text(purpose.rawValue), .integer(now.microseconds),
+        .optional(challenge?.text), .optional(challenge?.method.rawValue),
+      ])
     return made
   }
 
   /// Uses a code up.
   ///
-  /// - Returns: Whose it is and what it is for.
   /// - Throws: `expired` for a code that is too old or that there is not.
-  static func use(
-    hash: String, for purposes: [Purpose], now: Timestamp, in database: Database
-  ) throws -> (user: AuthUser, purpose: Purpose) {
-    let row = try database.first("SELECT user_id, purpose, created_at FROM auth_codes WHERE hash = ?", [.text(hash)])
+  static func use(hash: String, for purposes: [Purpose], now: Timestamp, in database: Database) throws -> Used {
+    let row = try database.first("SELECT * FROM auth_codes WHERE hash = ?", [.text(hash)])
     guard let row, let purpose = row.text("purpose").flatMap(Purpose.init(rawValue:)), purposes.contains(purpose),
       let createdAt = row.integer("created_at"), now.microseconds < createdAt + seconds * 1_000_000,
       let user = try row.text("user_id").flatMap({ try AuthUser.find(id: $0, in: database) })
     else { throw expired }
     try database.execute("DELETE FROM auth_codes WHERE hash = ?", [.text(hash)])
-    return (user, purpose)
+    return Used(user: user, purpose: purpose, challenge: CodeChallenge(row: row))
   }
 
   /// The hash of a code that was sent to an address.
   static func hash(_ code: String, email: String, secret: [UInt8]) -> String {
     Crypto.hmacSHA256(key: secret, message: Array("\(email) \(code)".utf8))
       .map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
-  }
-}
-
-/// The mails that a project would send: kept for whoever has the service key, and sent nowhere.
-final class Outbox: Sendable {
-  struct Mail: Sendable, Hashable {
-    let address: String
-    let purpose: OneTimeCode.Purpose
-    let code: OneTimeCode
-  }
-
-  private let kept = Mutex<[Mail]>([])
-
-  /// How many are kept.
-  private static let mailCountMax = 100
-
-  /// The last mails, oldest first.
-  var mails: [Mail] { kept.withLock { $0 } }
-
-  func add(_ mail: Mail) {
-    kept.withLock { kept in
-      if kept.count == Self.mailCountMax { kept.removeFirst() }
-      kept.append(mail)
-    }
   }
 }

@@ -20,6 +20,22 @@ enum QueryText {
     String(decoding: decodedBytes(path.utf8, plus: false), as: UTF8.self)
   }
 
+  /// A value with everything escaped that has a meaning in a query.
+  static func encoded(_ value: String) -> String {
+    var text: [UInt8] = []
+    let digits = Array("0123456789ABCDEF".utf8)
+    for byte in value.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"):
+        text.append(byte)
+      default: text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
   private static func decoded(_ bytes: some Sequence<UInt8>) -> String {
     String(decoding: decodedBytes(bytes, plus: true), as: UTF8.self)
   }

@@ -123,7 +123,8 @@ struct ServeCommand: Command {
     configuration.auth = auth
     configuration.faults = faults
     if let faultSeed { configuration.faultSeed = UInt64(faultSeed) }
-    if isLogging { configuration.log = { terminal.note($0) } }
+    // A request may be called anything.
+    if isLogging { configuration.log = { terminal.note(Terminal.safe($0)) } }
     let server = try StandInServer(configuration)
     try server.start()
     defer { server.stop() }
