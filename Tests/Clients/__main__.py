@@ -5,7 +5,7 @@ import sys
 
 from .calls import run_all
 
-SERVICES = ["auth", "rest", "realtime", "storage", "faults"]
+SERVICES = ["auth", "rest", "realtime", "storage", "answers", "faults"]
 
 
 def main(program, *wanted):
