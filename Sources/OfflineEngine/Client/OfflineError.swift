@@ -35,6 +35,8 @@ public enum OfflineError: Error, Sendable {
   case cannotResolve(id: Int64, reason: String)
   /// The database on this device could not be read or written.
   case storage(reason: String)
+  /// A file to be sent or received could not be read or written, or was changed while it was sent.
+  case file(reason: String)
   /// The client is closed.
   case closed
 }
@@ -63,6 +65,7 @@ extension OfflineError {
   init(_ error: SupabaseError) {
     self =
       switch error {
+      case .http(.body(let reason)): .file(reason: reason)
       case .http(let http) where http.isConnectivity: .connectivity(http)
       case .refused(let refusal), .tokenRefused(let refusal): .refused(refusal)
       case .schemaCache(let refusal): .schemaCache(refusal)
@@ -120,6 +123,7 @@ extension OfflineError: CustomStringConvertible {
     case .noSuchEntry(let id): "there is no entry \(id) of this user in the list"
     case .cannotResolve(let id, let reason): "entry \(id) cannot be settled so: \(reason)"
     case .storage(let reason): "the database on this device could not be used: \(reason)"
+    case .file(let reason): "the file could not be sent or received: \(reason)"
     case .closed: "the client is closed"
     }
   }

@@ -257,5 +257,18 @@ extension Migration {
       DROP TABLE cached_query_row;
       DROP TABLE cached_query;
       """),
+    Migration(
+      "resumable uploads",
+      """
+      -- Where uploads in pieces were broken off. The mark tells a file and its content from others.
+      CREATE TABLE resumable_upload (
+        user_id TEXT NOT NULL,
+        bucket TEXT NOT NULL,
+        object_key TEXT NOT NULL,
+        file_mark TEXT NOT NULL,
+        place TEXT NOT NULL,
+        PRIMARY KEY (user_id, bucket, object_key)
+      ) WITHOUT ROWID;
+      """),
   ]
 }

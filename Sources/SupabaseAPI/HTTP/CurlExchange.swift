@@ -22,12 +22,18 @@ public final class CurlExchange: HTTPExchange {
   /// Cancelling the task removes the transfer at once; the error says whether the request may have left. No total limit
   /// applies unless the settings name one, but a transfer that stalls ends by the stall limit.
   public func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    try await send(request, HTTPBodies())
+  }
+
+  /// The same with bodies that go from and to where they lie, piece by piece.
+  public func send(_ request: HTTPRequest, _ bodies: HTTPBodies) async throws(HTTPError) -> HTTPResponse {
     let address = try request.validated()
     guard !Task.isCancelled else { throw .cancelled(mayHaveReachedServer: false) }
     let id = loop.nextID()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { (continuation: CheckedContinuation<Result<HTTPResponse, HTTPError>, Never>) in
-        let start = CurlLoop.Start(id: id, request: request, address: address, continuation: continuation)
+        let start = CurlLoop.Start(
+          id: id, request: request, bodies: bodies, address: address, continuation: continuation)
         guard loop.post(.start(start)) else { return continuation.resume(returning: .failure(.closed)) }
         // A cancellation that came before the start was posted has found nothing to cancel: say it again.
         if Task.isCancelled { loop.post(.cancel(id)) }

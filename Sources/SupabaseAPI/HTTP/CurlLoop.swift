@@ -12,6 +12,7 @@ final class CurlLoop: @unchecked Sendable {
   struct Start: Sendable {
     let id: UInt64
     let request: HTTPRequest
+    let bodies: HTTPBodies
     let address: HTTPAddress
     let continuation: CheckedContinuation<Result<HTTPResponse, HTTPError>, Never>
   }

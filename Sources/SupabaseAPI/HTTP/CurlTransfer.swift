@@ -17,6 +17,12 @@ final class CurlTransfer {
   private var body: [UInt8] = []
   private var sends = 0
   private var overflow: Overflow?
+  /// How much of the source was read.
+  private var sourcePosition: Int64 = 0
+  /// Whether the body goes into the sink; nil before its first byte.
+  private var goesToSink: Bool?
+  private var receivedBytes = 0
+  private var bodyFailure: String?
 
   private enum Overflow {
     case fields
@@ -73,7 +79,8 @@ final class CurlTransfer {
       && set(CURLOPT_NOPROXY, settings.hostsWithoutProxy)
       && set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       && set(CURLOPT_USERAGENT, settings.userAgent)
-      && set(CURLOPT_ACCEPT_ENCODING, "gzip")
+      // A part of a packed file could not be unpacked.
+      && (start.bodies.sink != nil || set(CURLOPT_ACCEPT_ENCODING, "gzip"))
       && (settings.authoritiesFile.map { set(CURLOPT_CAINFO, $0) } ?? true)
   }
 
@@ -87,6 +94,10 @@ final class CurlTransfer {
     for name in ["Accept", "Content-Type"] where request.fields[name] == nil { add(line: "\(name):") }
     add(line: "Expect:")
     guard tm_setopt_list(easy, CURLOPT_HTTPHEADER, headerLines) == CURLE_OK else { return false }
+    if let source = start.bodies.source {
+      return set(CURLOPT_POST, 1) && set(CURLOPT_CUSTOMREQUEST, request.method)
+        && tm_setopt_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(source.count)) == CURLE_OK
+    }
     switch (request.method, request.body) {
     case ("HEAD", nil): return set(CURLOPT_NOBODY, 1)
     case ("GET", nil): return set(CURLOPT_HTTPGET, 1)
@@ -122,6 +133,7 @@ final class CurlTransfer {
       && tm_setopt_data_callback(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, this in
         CurlTransfer.from(this)?.take(headerLine: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
       } == CURLE_OK
+      && setBodyCallbacks(this)
       // Called when the connection stands and before the first byte of the request, again for each resend.
       && tm_setopt_prereq_callback(easy) { this, _, _, _, _ in
         CurlTransfer.from(this)?.sends += 1
@@ -129,9 +141,74 @@ final class CurlTransfer {
       } == CURLE_OK
   }
 
+  private func setBodyCallbacks(_ this: UnsafeMutableRawPointer) -> Bool {
+    if start.bodies.source != nil {
+      let isSet =
+        tm_setopt_pointer(easy, CURLOPT_READDATA, this) == CURLE_OK
+        && tm_setopt_pointer(easy, CURLOPT_SEEKDATA, this) == CURLE_OK
+        && tm_setopt_data_callback(easy, CURLOPT_READFUNCTION) { buffer, size, count, this in
+          CurlTransfer.from(this)?.give(UnsafeMutableRawBufferPointer(start: buffer, count: size * count)) ?? 0
+        } == CURLE_OK
+        && tm_setopt_seek_callback(easy) { this, position, origin in
+          guard origin == SEEK_SET, let transfer = CurlTransfer.from(this) else { return CURL_SEEKFUNC_CANTSEEK }
+          transfer.sourcePosition = Int64(position)
+          return CURL_SEEKFUNC_OK
+        } == CURLE_OK
+      guard isSet else { return false }
+    }
+    guard start.bodies.progress != nil else { return true }
+    return set(CURLOPT_NOPROGRESS, 0) && tm_setopt_pointer(easy, CURLOPT_XFERINFODATA, this) == CURLE_OK
+      && tm_setopt_progress_callback(easy) { this, total, received, _, sent in
+        let known = total > 0 ? Int64(total) : nil
+        CurlTransfer.from(this)?.start.bodies.progress?(
+          HTTPProgress(sent: Int64(sent), received: Int64(received), receivedTotal: known))
+        return 0
+      } == CURLE_OK
+  }
+
+  // MARK: What is sent
+
+  private func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    guard let source = start.bodies.source, sourcePosition < source.count else { return 0 }
+    do {
+      let room = UnsafeMutableRawBufferPointer(
+        rebasing: buffer.prefix(Int(min(Int64(buffer.count), source.count - sourcePosition))))
+      let count = try source.read(at: sourcePosition, into: room)
+      // Less than was promised: the file was cut meanwhile.
+      guard count > 0 else { throw SourceIsShort() }
+      sourcePosition += Int64(count)
+      return count
+    } catch {
+      bodyFailure = "\(error)"
+      return Int(CURL_READFUNC_ABORT)
+    }
+  }
+
+  private struct SourceIsShort: Error, CustomStringConvertible {
+    var description: String { "it became shorter while it was sent" }
+  }
+
   // MARK: What comes back
 
+  private var head: HTTPResponse {
+    HTTPResponse(status: number(CURLINFO_RESPONSE_CODE), fields: fields, sends: max(1, sends))
+  }
+
   private func take(bodyBytes bytes: UnsafeRawBufferPointer) -> Int {
+    receivedBytes += bytes.count
+    if let sink = start.bodies.sink {
+      let goesToSink = goesToSink ?? sink.takes(head)
+      self.goesToSink = goesToSink
+      if goesToSink {
+        do {
+          try sink.write(bytes)
+          return bytes.count
+        } catch {
+          bodyFailure = "\(error)"
+          return 0
+        }
+      }
+    }
     guard body.count + bytes.count <= start.request.bodyBytesMax else {
       overflow = .body
       return 0
@@ -141,7 +218,7 @@ final class CurlTransfer {
   }
 
   private func take(headerLine bytes: UnsafeRawBufferPointer) -> Int {
-    guard body.isEmpty else { return bytes.count }  // A trailer must not change what the head has said.
+    guard receivedBytes == 0 else { return bytes.count }  // A trailer must not change what the head has said.
     let line = String(decoding: bytes, as: UTF8.self)
     if line.hasPrefix("HTTP/") {
       fields = HTTPFields()  // An interim answer came before this one.
@@ -169,8 +246,10 @@ final class CurlTransfer {
     guard code == CURLE_OK else { return start.continuation.resume(returning: .failure(failure(code))) }
     // libcurl takes a head that ends with the connection for a whole answer without a body.
     guard isHeadWhole else { return start.continuation.resume(returning: .failure(cut("its header is not whole"))) }
-    let status = number(CURLINFO_RESPONSE_CODE)
-    let response = HTTPResponse(status: status, fields: fields, body: body, sends: max(1, sends))
+    var response = head
+    response.body = body
+    // An empty body goes somewhere, too.
+    if goesToSink == nil { _ = start.bodies.sink?.takes(response) }
     start.continuation.resume(returning: .success(response))
   }
 
@@ -194,6 +273,7 @@ final class CurlTransfer {
     let origin = start.address.origin
     let reached = mayHaveReachedServer
     let reason = reasonText(code)
+    if let bodyFailure { return .body(reason: bodyFailure) }
     switch overflow {
     case .body: return .bodyTooLarge(origin: origin, bytesMax: start.request.bodyBytesMax)
     case .fields: return cut("its header is too long")

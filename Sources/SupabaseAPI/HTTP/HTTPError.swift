@@ -26,6 +26,8 @@ public enum HTTPError: Error, Sendable, Hashable {
   case cut(origin: String, reason: String, mayHaveReachedServer: Bool)
   /// The answer was longer than the request allows. The server has acted on the request.
   case bodyTooLarge(origin: String, bytesMax: Int)
+  /// The body could not be read or stored on this device; the server may have acted on the request.
+  case body(reason: String)
   /// The task that waited was cancelled.
   case cancelled(mayHaveReachedServer: Bool)
   /// The exchange was shut down before the request was sent, or could not start its thread.
@@ -39,7 +41,7 @@ public enum HTTPError: Error, Sendable, Hashable {
     switch self {
     case .badRequest, .cannotResolve, .cannotConnect, .tls, .closed: false
     case .timedOut(_, _, let reached), .cut(_, _, let reached), .cancelled(let reached): reached
-    case .bodyTooLarge: true
+    case .bodyTooLarge, .body: true
     }
   }
 
@@ -47,7 +49,7 @@ public enum HTTPError: Error, Sendable, Hashable {
   public var isConnectivity: Bool {
     switch self {
     case .cannotResolve, .cannotConnect, .tls, .timedOut, .cut: true
-    case .badRequest, .bodyTooLarge, .cancelled, .closed: false
+    case .badRequest, .bodyTooLarge, .body, .cancelled, .closed: false
     }
   }
 }
@@ -75,6 +77,8 @@ extension HTTPError: CustomStringConvertible {
       "the connection to \(origin) broke before the answer was whole: \(reason)"
     case .bodyTooLarge(let origin, let bytesMax):
       "the answer of \(origin) is longer than the \(bytesMax) bytes that were allowed"
+    case .body(let reason):
+      "the file could not be read or written: \(reason)"
     case .cancelled:
       "the request was cancelled"
     case .closed:

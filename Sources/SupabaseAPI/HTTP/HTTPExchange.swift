@@ -6,4 +6,7 @@ public protocol HTTPExchange: Sendable {
   ///
   /// Cancelling the task ends the transfer and throws `HTTPError.cancelled`.
   func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse
+
+  /// Does the same with bodies that are not held in memory.
+  func send(_ request: HTTPRequest, _ bodies: HTTPBodies) async throws(HTTPError) -> HTTPResponse
 }
