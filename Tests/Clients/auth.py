@@ -414,6 +414,9 @@ def admin(project):
     equal(changed.app_metadata["plan"], "pro")
     session = project.client().auth.sign_in_with_password({"email": email, "password": PASSWORD}).session
     equal(claims_of(session.access_token)["app_metadata"]["plan"], "pro")
+    made_link = client.auth.admin.generate_link({"type": "recovery", "email": email})
+    equal((made_link.user.id, made_link.properties.verification_type), (made.id, "recovery"))
+    assert made_link.properties.hashed_token in made_link.properties.action_link
     client.auth.admin.update_user_by_id(made.id, {"ban_duration": "24h"})
     with raises(AuthApiError, status=400, code="user_banned"):
         project.client().auth.sign_in_with_password({"email": email, "password": PASSWORD})

@@ -219,8 +219,13 @@ async def expiry(project):
 async def drop(project):
     async with device(project) as client:
         listener = await listening(client, "reco", binding())
+        token = (await client.auth.get_session()).access_token
         client.realtime._ws_connection.transport.abort()
-        missed = await insert(client, title="missed")
+        # Without giving the client a moment, which would join anew at once.
+        missed = Project.new_id()
+        project.http.post(
+            "/rest/v1/todos", json={"id": missed, "title": "missed"}, headers={"Authorization": f"Bearer {token}"}
+        ).raise_for_status()
         await listener.ready()
         later = await insert(client, title="later")
         equal((await listener.next())[1]["record"]["id"], later)

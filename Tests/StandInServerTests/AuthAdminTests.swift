@@ -91,7 +91,37 @@ import Testing
     #expect(again.status == 422 && again.json["code"] == "email_exists")
   }
 
+  static let links: [(type: String, body: String)] = [
+    ("signup", #""email":"new@example.org","password":"secret""#), ("invite", #""email":"new@example.org""#),
+    ("magiclink", #""email":"new@example.org""#), ("recovery", #""email":"ann@example.org""#),
+    ("email_change_new", #""email":"ann@example.org","new_email":"new@example.org""#),
+  ]
+
+  @Test("a link is given to whoever sends the project's mails, and signs its user in", arguments: links)
+  func link(_ type: String, body: String) throws {
+    let project = try Project()
+    _ = try project.auth("POST", "signup", body: Self.ann)
+    let made = try admin(
+      project, "POST", "admin/generate_link?redirect_to=http%3A%2F%2Flocalhost%3A1%2Fx",
+      body: #"{"type":"\#(type)",\#(body)}"#)
+    #expect(made.status == 200 && made.json["verification_type"] == .string(type))
+    #expect(made.json["redirect_to"] == "http://localhost:1/x" && made.json.text("email_otp").count == 6)
+    let link = made.json.text("action_link")
+    #expect(link.contains(made.json.text("hashed_token")))
+    #expect(link.contains("type=recovery&") == (type == "recovery"))
+    let target = link.replacing("http://localhost/", with: "/")
+    let followed = try project.wire.request("GET", target).field("Location") ?? ""
+    #expect(followed.hasPrefix("http://localhost:1/x#access_token="))
+    let token = followed.split(separator: "=")[1].split(separator: "&")[0]
+    let user = try project.auth("GET", "user", token: String(token)).json
+    #expect(user["id"] == made.json["id"] && user["email_confirmed_at"] != nil)
+    #expect(user["email"] == (type == "recovery" ? "ann@example.org" : "new@example.org"))
+    // Nothing is sent.
+    #expect(try project.wire.request("GET", "/stand-in/mails", [("apikey", project.server.serviceKey)]).text == "[]")
+  }
+
   static let paths: [(method: String, path: String)] = [
+    ("POST", "admin/generate_link"),
     ("GET", "admin/users"), ("POST", "admin/users"), ("DELETE", "admin/users/11111111-1111-4111-8111-111111111111"),
     ("POST", "invite"),
   ]
@@ -119,6 +149,13 @@ import Testing
     ("GET", "admin/users/x", "", 404, "validation_failed"),
     ("PUT", "admin/users/11111111-1111-4111-8111-111111111111", "{}", 404, "user_not_found"),
     ("POST", "invite", "{}", 400, "validation_failed"),
+    ("POST", "admin/generate_link", #"{"type":"recovery","email":"nobody@example.org"}"#, 404, "user_not_found"),
+    ("POST", "admin/generate_link", #"{"type":"signup","email":"a@b.c"}"#, 400, "validation_failed"),
+    ("POST", "admin/generate_link", #"{"type":"invite","email":"ann@example.org"}"#, 422, "email_exists"),
+    ("POST", "admin/generate_link", #"{"type":"x","email":"ann@example.org"}"#, 400, "validation_failed"),
+    (
+      "POST", "admin/generate_link", #"{"type":"email_change_new","email":"ann@example.org"}"#, 400, "validation_failed"
+    ),
   ]
 
   @Test("what cannot be done is refused with its code", arguments: refusals)

@@ -73,6 +73,22 @@ import Testing
     #expect(answer.status == 403 && answer.json["code"] == "bad_jwt")
   }
 
+  @Test("Storage is misbehaved for in its own words, with the true status in the body")
+  func storage() throws {
+    let (project, _) = try signedIn()
+    for (kind, status, code) in [
+      (StandInFault.Kind.expiredToken, 400, "403"), (.rateLimit(retryAfter: 2), 429, "429"),
+    ] {
+      project.server.faults = [StandInFault(kind, path: "/storage")]
+      let answer = try project.wire.request("GET", "/storage/v1/bucket", [("apikey", project.server.publishableKey)])
+      #expect(answer.status == status && answer.json["statusCode"] == .string(code))
+      #expect(answer.json["error"]?.stringValue != nil && answer.json["message"]?.stringValue != nil)
+    }
+    project.server.faults = [StandInFault(.unavailable(retryAfter: nil), path: "/storage")]
+    let answer = try project.wire.request("GET", "/storage/v1/bucket", [("apikey", project.server.publishableKey)])
+    #expect(answer.status == 503 && answer.json["message"]?.stringValue != nil)
+  }
+
   @Test("a fault waits until enough fitting requests have passed")
   func skipping() throws {
     let (project, token) = try signedIn()

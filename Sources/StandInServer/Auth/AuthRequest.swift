@@ -15,6 +15,11 @@ struct AuthRequest {
   /// The address of Auth as the client wrote it, which is the issuer of the tokens.
   var issuer: String { "http://\(request.field("Host") ?? "127.0.0.1")/auth/v1" }
 
+  /// Whether it is about a forgotten password.
+  var isRecovery: Bool {
+    path == "recover" || path == "admin/generate_link" && (try? body().text("type")) == "recovery"
+  }
+
   /// The value of a parameter of the query; `nil` for none and for an empty one.
   func parameter(_ name: String) -> String? {
     QueryText.parameters(request.query).first { $0.name == name }?.value.flatMap { $0.isEmpty ? nil : $0 }

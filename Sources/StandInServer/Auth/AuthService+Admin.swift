@@ -3,6 +3,8 @@ import SQLite
 
 /// What the service key alone may do: make, list, change and remove users.
 extension AuthService {
+  private static let emailExists = AuthError(
+    422, "email_exists", "A user with this email address has already been registered")
   private static let userNotFound = AuthError(404, "user_not_found", "User not found")
 
   func administerUsers(_ asked: AuthRequest) throws -> StandInAnswer {
@@ -59,12 +61,67 @@ extension AuthService {
       try database.transaction {
         let found = try AuthUser.find(email: email, in: database)
         guard found?.confirmedAt == nil else {
-          throw AuthError(422, "email_exists", "A user with this email address has already been registered")
+          throw Self.emailExists
         }
         var user = found ?? newUser(email: email, metadata: metadata, isConfirmed: false, now: asked.now)
         try send(.invite, to: &user, email: email, asked, in: database)
         try user.save(in: database)
         return .json(200, user.json)
+      }
+    }
+  }
+
+  /// The code and link that a mail would have, for a project that sends its mails itself.
+  func generateLink(_ asked: AuthRequest) throws -> StandInAnswer {
+    try checkIsService(asked)
+    let body = try asked.body()
+    let type = try body.filled("type") ?? ""
+    let metadata = try body.object("data") ?? [:]
+    guard let email = try body.email() else {
+      throw AuthError(400, "validation_failed", "Unable to validate email address: invalid format")
+    }
+    let newEmail = try body.email("new_email")
+    let hash = try body.filled("password").map { password throws(AuthError) in
+      try checkStrength(password)
+      return passwords.hash(password)
+    }
+    guard type != "signup" || hash != nil else {
+      throw AuthError(400, "validation_failed", "Signup requires a valid password")
+    }
+    return try database.use { database in
+      try database.transaction {
+        let found = try AuthUser.find(email: email, in: database)
+        var user = found ?? newUser(email: email, metadata: metadata, isConfirmed: false, now: asked.now)
+        let purpose: OneTimeCode.Purpose
+        var address = email
+        switch type {
+        case "signup", "invite":
+          guard found?.confirmedAt == nil else { throw Self.emailExists }
+          user.passwordHash = hash ?? user.passwordHash
+          purpose = type == "signup" ? .confirmation : .invite
+        case "magiclink": purpose = .recovery
+        case "recovery", "email_change_current", "email_change_new":
+          guard found != nil else { throw Self.userNotFound }
+          purpose = type == "recovery" ? .recovery : .emailChange
+        default: throw AuthError(400, "validation_failed", "Invalid email action link type requested: \(type)")
+        }
+        if purpose == .emailChange {
+          guard let newEmail else {
+            throw AuthError(400, "validation_failed", "Unable to validate email address: invalid format")
+          }
+          guard try AuthUser.find(email: newEmail, in: database) == nil else { throw Self.emailExists }
+          user.newEmail = newEmail
+          address = newEmail
+        }
+        let mail = try mail(purpose, to: &user, email: address, asked, in: database)
+        try user.save(in: database)
+        var answer = user.json.objectValue ?? [:]
+        answer["action_link"] = mail.link.map(JSONValue.string)
+        answer["email_otp"] = .string(mail.code.code)
+        answer["hashed_token"] = .string(mail.code.hash)
+        answer["verification_type"] = .string(type)
+        answer["redirect_to"] = .string(asked.parameter("redirect_to") ?? Self.site)
+        return .json(200, .object(answer))
       }
     }
   }
@@ -147,7 +204,7 @@ extension AuthService {
   ) throws {
     if let email = changes.email, email != user.email {
       guard try AuthUser.find(email: email, in: database) == nil else {
-        throw AuthError(422, "email_exists", "A user with this email address has already been registered")
+        throw Self.emailExists
       }
       user.take(email: email, confirmedAt: nil, identityID: UUIDText.random(effects.randomBytes))
     }

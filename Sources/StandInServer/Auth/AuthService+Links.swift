@@ -6,7 +6,7 @@ extension AuthService {
   /// How long the code that a link leads back with is good.
   private static let flowSeconds: Int64 = 300
   /// Where a link leads that names no place of this machine.
-  private static let site = "http://localhost:3000"
+  static let site = "http://localhost:3000"
   /// What a link says of a token whose app asked with a challenge.
   private static let challengedPrefix = "pkce_"
 
@@ -17,7 +17,8 @@ extension AuthService {
     let type: String
     switch purpose {
     case .confirmation: type = "signup"
-    case .recovery: type = asked.path == "recover" ? "recovery" : "magiclink"
+    // A sign-in by mail and a forgotten password have the same codes; the page that the link leads to is told which.
+    case .recovery: type = asked.isRecovery ? "recovery" : "magiclink"
     case .emailChange, .invite: type = purpose.rawValue
     case .reauthentication: return nil
     }

@@ -109,6 +109,7 @@ struct AuthService: Sendable {
     case ("GET", "verify"): return try follow(asked)
     case ("GET", "reauthenticate"): return try reauthenticate(asked)
     case ("POST", "invite"): return try invite(asked)
+    case ("POST", "admin/generate_link"): return try generateLink(asked)
     case ("GET", "health"):
       return .json(
         200,
@@ -137,6 +138,7 @@ struct AuthService: Sendable {
 
   private static let paths: Set<String> = [
     "signup", "token", "user", "logout", "recover", "otp", "magiclink", "resend", "verify", "reauthenticate", "invite",
+    "admin/generate_link",
     "health", "settings", ".well-known/jwks.json",
   ]
 
@@ -232,12 +234,19 @@ struct AuthService: Sendable {
     _ purpose: OneTimeCode.Purpose, to user: inout AuthUser, email: String, challenge: CodeChallenge? = nil,
     _ asked: AuthRequest, in database: Database
   ) throws {
+    outbox.add(try mail(purpose, to: &user, email: email, challenge: challenge, asked, in: database))
+  }
+
+  /// The mail that `send` sends.
+  func mail(
+    _ purpose: OneTimeCode.Purpose, to user: inout AuthUser, email: String, challenge: CodeChallenge? = nil,
+    _ asked: AuthRequest, in database: Database
+  ) throws -> Outbox.Mail {
     let code = try OneTimeCode.make(
       purpose, for: user, email: email, challenge: challenge, secret: keys.jwtSecret, now: asked.now,
       random: effects.randomBytes(8), in: database)
     user.sentAt[purpose] = asked.now
-    outbox.add(
-      Outbox.Mail(
-        address: email, purpose: purpose, code: code, link: link(purpose, code, challenge: challenge, asked)))
+    return Outbox.Mail(
+      address: email, purpose: purpose, code: code, link: link(purpose, code, challenge: challenge, asked))
   }
 }
