@@ -391,6 +391,9 @@ def new_password(project):
 
 @call("auth.get_user() with an expired token")
 def expired(project):
+    service = project.service()
+    service.storage.create_bucket("expiring")
+    service.storage.from_("expiring").upload("folder/a", b"a")
     client = project.anonymous()
     token = client.auth.get_session().access_token
     rest = {"Authorization": f"Bearer {token}"}
@@ -399,6 +402,11 @@ def expired(project):
     with raises(AuthApiError, status=403, code="bad_jwt"):
         client.auth.get_user(token)
     equal(project.http.get("/rest/v1/todos", headers=rest).status_code, 200)
+    # Storage tolerates a token that is over where there may be none, and then sees nothing.
+    unseen = project.http.get("/storage/v1/object/expiring/folder/a", headers=rest)
+    equal((unseen.status_code, unseen.json()["error"]), (400, "Bucket not found"))
+    listed = project.http.post("/storage/v1/object/list/expiring", json={"prefix": ""}, headers=rest)
+    equal((listed.status_code, listed.json()["statusCode"]), (400, "403"))
     project.faults(clock(3_700))
     late = project.http.get("/rest/v1/todos", headers=rest)
     equal((late.status_code, late.json()["code"]), (401, "PGRST303"))
