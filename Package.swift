@@ -57,6 +57,10 @@ let package = Package(
       swiftSettings: strict),
 
     .executableTarget(
+      name: "tidemark-sim", dependencies: ["Daemon", "FileWorkspace", "OfflineEngine", "StandInServer", "SQLite"],
+      path: "Sources/Simulator", swiftSettings: strict),
+
+    .executableTarget(
       name: "tidemark-conformance", dependencies: ["StandInServer", "LosslessJSON"], path: "Sources/Conformance",
       swiftSettings: strict),
 

@@ -15,12 +15,13 @@ public final class OpenWorkspace: Sendable {
   let sessions: SessionKeeper
   /// Its files and mirror.
   public let workspace: Workspace
-  let files: LiveFileSystem
+  let files: any FileSystem
   let environment: EngineEnvironment
   /// What a watcher over it tells of itself.
   let watchState = WatchState()
-  private let log: EventLog
-  private let lock: WorkspaceLock
+  let makeWatcher: @Sendable () -> any Watcher
+  private let log: @Sendable ([LogEntry]) -> Void
+  private let lock: WorkspaceLock?
 
   enum Note {
     static let user = "user"
@@ -37,25 +38,24 @@ public final class OpenWorkspace: Sendable {
   /// Needs no network and no valid token.
   ///
   /// - Throws: `DaemonError.locked` when another process has it.
-  public init(_ folder: WorkspaceFolder, environment: EngineEnvironment) throws {
-    self.folder = folder
-    self.environment = environment
-    settings = try folder.settings()
-    lock = try WorkspaceLock(path: folder.lockPath)
-    log = EventLog(folder)
-    let store = try EngineStore(
-      path: folder.databasePath, clock: environment.clock, callerMigrations: Workspace.migrations)
-    let identity = try WorkspaceIdentity(store, folder, settings)
-    sessions = try Self.sessions(of: identity.user, folder.session, settings, environment)
-    files = try LiveFileSystem(root: folder.path)
+  public convenience init(_ folder: WorkspaceFolder, environment: EngineEnvironment) throws {
+    try self.init(OpenWorkspaceParts(folder, environment: environment))
+  }
+
+  /// Opens a workspace over its parts.
+  public init(_ parts: OpenWorkspaceParts) throws {
+    (folder, settings, environment) = (parts.folder, parts.settings, parts.environment)
+    (files, makeWatcher, log, lock) = (parts.files, parts.makeWatcher, parts.log, parts.lock)
+    let identity = try WorkspaceIdentity(parts.store, folder, settings)
+    sessions = try Self.sessions(of: identity.user, parts.session, settings, environment)
     let settler = ConflictSettler(
-      settings: settings, store: store, user: identity.user, files: files, clock: environment.clock)
-    client = try Self.client(store, identity.user, sessions, settings, environment, settler.resolver)
+      settings: settings, store: parts.store, user: identity.user, files: files, clock: environment.clock)
+    client = try Self.client(parts.store, identity.user, sessions, settings, environment, settler.resolver)
     SchemaFiles.refresh(settings, in: files)
     workspace = Workspace(
       WorkspaceParts(
         settings: settings, client: client, files: files, environment: environment, settler: settler,
-        findRepository: { GitRepository.find(above: folder.path) { try? LiveFileSystem(root: $0) } }))
+        findRepository: parts.findRepository))
     if identity.isNetworkDisabled { client.disableNetwork() }
   }
 
@@ -92,7 +92,7 @@ public final class OpenWorkspace: Sendable {
   /// Keeps what happened in the workspace's log.
   func record(_ events: [WorkspaceEvent]) {
     let now = environment.clock.now()
-    log.append(events.map { LogEntry($0, at: now) })
+    log(events.map { LogEntry($0, at: now) })
   }
 
   /// Keeps what `status` shows when no process runs.
@@ -108,6 +108,17 @@ public final class OpenWorkspace: Sendable {
       guard status.lastSyncError != nil || status.lastSyncedAt != nil else { return }
       let hasEnded = if case .session(.ended)? = status.lastSyncError { "yes" } else { String?.none }
       if try transaction.note(Note.sessionEnded) != hasEnded { try transaction.setNote(Note.sessionEnded, hasEnded) }
+    }
+  }
+}
+
+extension OpenWorkspace {
+  /// Makes a fresh state belong to a user and a server.
+  public static func claim(_ store: EngineStore, for user: User, _ settings: WorkspaceSettings) throws {
+    try store.transaction(user: user.id) { transaction in
+      try transaction.setNote(Note.user, user.id)
+      try transaction.setNote(Note.server, settings.server.url)
+      try transaction.setNote(Note.account, WorkspaceAccount.note(user))
     }
   }
 }

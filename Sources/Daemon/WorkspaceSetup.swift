@@ -139,11 +139,7 @@ public struct WorkspaceSetup: Sendable {
       if case .token(let token) = signIn { try folder.session.save(token) } else { try folder.session.save(session) }
       let store = try EngineStore(
         path: folder.databasePath, clock: environment.clock, callerMigrations: Workspace.migrations)
-      try store.transaction(user: session.user.id) { transaction in
-        try transaction.setNote(OpenWorkspace.Note.user, session.user.id)
-        try transaction.setNote(OpenWorkspace.Note.server, settings.server.url)
-        try transaction.setNote(OpenWorkspace.Note.account, WorkspaceAccount.note(session.user))
-      }
+      try OpenWorkspace.claim(store, for: session.user, settings)
       if isNew {
         for file in template.files(server: settings.server) where try files.status(file.path) == nil {
           if let slash = file.path.lastIndex(of: "/") {

@@ -28,11 +28,14 @@ public final class Database {
   private static let busyMilliseconds: Int32 = 5_000
 
   /// Opens the file.
+  ///
+  /// - Parameter path: The file; `:memory:`; or a URI that begins with `file:` (https://sqlite.org/uri.html).
   public init(path: String, _ mode: Mode = .readWrite) throws(SQLiteError) {
     self.path = path
     let access = mode == .readWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY
+    let form = path.hasPrefix("file:") ? SQLITE_OPEN_URI : 0
     var opened: OpaquePointer?
-    let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+    let code = sqlite3_open_v2(path, &opened, access | form | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
     guard code == SQLITE_OK, let opened else {
       let reason = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
       sqlite3_close_v2(opened)

@@ -51,9 +51,6 @@ public final class ControlListener: Sendable {
     BlockingThread { ControlListener.serve(listening, continuation) }.start()
   }
 
-  /// Whether `stop` was called.
-  var isOver: Bool { isStopped.load(ordering: .relaxed) }
-
   /// Stops listening and removes the socket.
   public func stop() {
     guard isStopped.exchange(true, ordering: .relaxed) == false else { return }

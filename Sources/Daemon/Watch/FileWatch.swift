@@ -16,11 +16,11 @@ final class FileWatch: Sendable {
   let looks: AsyncStream<Look>
 
   private let continuation: AsyncStream<Look>.Continuation
-  private let files: LiveFileSystem
+  private let files: any FileSystem
   private let folders: [WatchedFolder]
   private let clock: any EngineClock
   private let log: @Sendable (WorkspaceEvent) -> Void
-  private let inotify: InotifyWatcher
+  private let watcher: any Watcher
   private let polling: PollingWatcher
   private let settle: Mutex<Settle>
   private let settleWake = Wake()
@@ -38,7 +38,7 @@ final class FileWatch: Sendable {
     var times = Settle.Times()
     times.quiet = open.settings.settle
     settle = Mutex(Settle(times))
-    inotify = InotifyWatcher(files: files)
+    watcher = open.makeWatcher()
     let clock = clock
     polling = PollingWatcher(files: files, interval: Self.pollEvery) { try await clock.sleep(for: $0) }
     let stream = AsyncStream.makeStream(of: Look.self)
@@ -60,7 +60,7 @@ final class FileWatch: Sendable {
 
   func stop() {
     guard !isOver.exchange(true, ordering: .relaxed) else { return }
-    inotify.stop()
+    watcher.stop()
     polling.stop()
     pollWake.finish()
     settleWake.finish()
@@ -69,7 +69,7 @@ final class FileWatch: Sendable {
 
   private func takeEvents(_ ready: @Sendable () -> Void) async {
     do throws(WatchError) {
-      for await event in try inotify.start(folders) {
+      for await event in try watcher.start(folders) {
         // Where nothing is ever reported, the watcher says so instead of being ready.
         if case .lostWatch("", _) = event { ready() }
         if case .ready = event { ready() } else { take(event) }

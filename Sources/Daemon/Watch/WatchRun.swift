@@ -1,5 +1,6 @@
 import FileWorkspace
 import OfflineEngine
+import Synchronization
 
 /// One running workspace: files are watched, edits queued, the queue sent, rows fetched and written back.
 ///
@@ -14,7 +15,10 @@ public final class WatchRun: Sendable {
   private let dueWake = Wake()
   /// Ends the wait after a trouble of this device when the run is over.
   private let troubleWake = Wake()
-  private let listener: ControlListener
+  /// The requests of commands; ends with `stopListening`.
+  private let calls: AsyncStream<ControlListener.Call>
+  private let stopListening: @Sendable () -> Void
+  private let isOver = Atomic(false)
 
   /// The first wait after a failed exchange, and the longest (spec 4, "Waiting between passes").
   private static let firstWait = Duration.seconds(1)
@@ -27,10 +31,25 @@ public final class WatchRun: Sendable {
   private static let stopLimit = Duration.seconds(5)
 
   /// A run over an open workspace; `log` gets one line an event.
-  public init(_ open: OpenWorkspace, log: @escaping @Sendable (String) -> Void) throws {
+  public convenience init(_ open: OpenWorkspace, log: @escaping @Sendable (String) -> Void) throws {
+    let listener = try ControlListener(folderPath: open.folder.statePath)
+    self.init(open, calls: listener.calls, stopListening: { listener.stop() }, log: log)
+  }
+
+  /// A run that nobody can send requests to: for a world in which every command has a process of its own.
+  public convenience init(unreachable open: OpenWorkspace, log: @escaping @Sendable (String) -> Void) {
+    let (calls, continuation) = AsyncStream.makeStream(of: ControlListener.Call.self)
+    self.init(open, calls: calls, stopListening: { continuation.finish() }, log: log)
+  }
+
+  private init(
+    _ open: OpenWorkspace, calls: AsyncStream<ControlListener.Call>, stopListening: @escaping @Sendable () -> Void,
+    log: @escaping @Sendable (String) -> Void
+  ) {
     self.open = open
+    self.calls = calls
+    self.stopListening = stopListening
     self.log = log
-    listener = try ControlListener(folderPath: open.folder.statePath)
   }
 
   /// Runs until `stop` has an element; then the write in hand is finished.
@@ -70,7 +89,8 @@ public final class WatchRun: Sendable {
   private func finish(_ watch: FileWatch) {
     open.client.stop()
     watch.stop()
-    listener.stop()
+    stopListening()
+    isOver.store(true, ordering: .relaxed)
     networkWake.finish()
     retryWake.finish()
     dueWake.finish()
@@ -163,7 +183,7 @@ public final class WatchRun: Sendable {
     }
   }
 
-  private var watchIsOver: Bool { listener.isOver }
+  private var watchIsOver: Bool { isOver.load(ordering: .relaxed) }
 
   private func network() async {
     var wait = Self.firstWait
@@ -219,7 +239,7 @@ public final class WatchRun: Sendable {
   private func control() async {
     // Side by side: a sync may take as long as the network does, and must not keep the others waiting.
     await withDiscardingTaskGroup { group in
-      for await call in listener.calls { group.addTask { await self.take(call) } }
+      for await call in calls { group.addTask { await self.take(call) } }
     }
   }
 

@@ -40,6 +40,9 @@ struct InMemoryDisk {
   private var pendingNames: [NameStep] = []
   /// Inodes that lost a name, to be forgotten once no history can bring it back.
   private var nameless: Set<UInt64> = []
+  /// What a watcher would be told, since it was last asked; collected only where somebody asks.
+  private var news: [(folder: UInt64, name: PathKey, hint: WatchHint)] = []
+  var isWatched = false
 
   init(now: (@Sendable () -> Int64)?) {
     self.now = now
@@ -138,6 +141,7 @@ struct InMemoryDisk {
         nameless.insert(left)
       }
       nodes[edit.folder]?.entries[edit.name] = edit.inode
+      if isWatched { news.append((edit.folder, edit.name, edit.inode == nil ? .gone : .finished)) }
       nodes[edit.folder]?.modified = time
       nodes[edit.folder]?.changed = time
       if let inode = edit.inode {
@@ -247,15 +251,47 @@ struct InMemoryDisk {
     for inode in nodes.keys { nodes[inode]?.openWriters = 0 }
   }
 
+  // MARK: Watching
+
+  /// Says that a file was closed by somebody who wrote to it.
+  mutating func noteClosed(_ inode: UInt64) {
+    guard isWatched else { return }
+    for folder in nodes.keys.sorted() {
+      guard let node = nodes[folder], node.kind == .folder else { continue }
+      for name in node.entries.filter({ $0.value == inode }).keys.sorted() { news.append((folder, name, .finished)) }
+    }
+  }
+
+  /// What happened since the last call, as a kernel tells it: the paths in order.
+  mutating func takeNews() -> [(path: String, hint: WatchHint)] {
+    if news.isEmpty { return [] }
+    var paths: [UInt64: String] = [Self.root: ""]
+    var open: [UInt64] = [Self.root]
+    while let folder = open.popLast() {
+      guard let path = paths[folder] else { continue }
+      for (name, inode) in nodes[folder]?.entries ?? [:] where nodes[inode]?.kind == .folder {
+        paths[inode] = WorkspacePath.joined(path, name.text)
+        open.append(inode)
+      }
+    }
+    let told = news.compactMap { one in
+      paths[one.folder].map { (path: WorkspacePath.joined($0, one.name.text), hint: one.hint) }
+    }
+    news = []
+    return told
+  }
+
   // MARK: Durability
 
   mutating func makeDurable(_ files: [String]) throws(FileSystemError) {
     for path in files { flush(try inode(path)) }
-    if files.count > 8 {
-      for inode in nodes.keys { flush(inode) }
-      makeNamesDurable(upTo: pendingNames.count)
-    }
+    if files.count > 8 { sync() }
     for path in files { try makeNamesDurable(WorkspacePath.folder(of: path)) }
+  }
+
+  mutating func sync() {
+    for inode in nodes.keys { flush(inode) }
+    makeNamesDurable(upTo: pendingNames.count)
   }
 
   /// Keeps the names of a folder, and with them, as journals do, all that was done before the last of its steps.

@@ -37,6 +37,7 @@ public final class InMemoryFileSystem: FileSystem {
   private let abilities: Abilities
   let state: Mutex<InMemoryDisk>
   private let control = Mutex(Control())
+  private let watcher = Mutex<(@Sendable (_ path: String, _ hint: WatchHint) -> Void)?>(nil)
 
   private struct Control {
     var operations = 0
@@ -107,10 +108,34 @@ public final class InMemoryFileSystem: FileSystem {
     case .error(let code): throw .from(code, path, operation)
     case .stop: throw .failed(path, operation: operation, errno: 0)
     case .stopAfter:
-      _ = try state.withLock(body)
+      _ = try change(body)
       throw .failed(path, operation: operation, errno: 0)
-    case nil: return try state.withLock(body)
+    case nil: return try change(body)
     }
+  }
+
+  // MARK: Watching
+
+  /// Tells what a kernel would tell a watcher, the person's doings and the program's own alike.
+  ///
+  /// - Parameter body: Called after each operation with each path that it touched; `nil` for nobody.
+  public func watch(_ body: (@Sendable (_ path: String, _ hint: WatchHint) -> Void)?) {
+    watcher.withLock { $0 = body }
+    state.withLock { disk in
+      _ = disk.takeNews()
+      disk.isWatched = body != nil
+    }
+  }
+
+  /// Looks or changes, and tells the watcher of it.
+  func change<Result>(
+    _ body: (inout sending InMemoryDisk) throws(FileSystemError) -> sending Result
+  ) throws(FileSystemError) -> sending Result {
+    let result = try state.withLock(body)
+    if let tell = watcher.withLock(\.self) {
+      for one in state.withLock({ $0.takeNews() }) { tell(one.path, one.hint) }
+    }
+    return result
   }
 
   // MARK: FileSystem

@@ -4,9 +4,10 @@ public struct InMemoryPerson: Sendable {
 
   /// Writes in place: the file keeps its inode, and is made when it is not there.
   public func save(_ path: String, _ bytes: [UInt8]) throws(FileSystemError) {
-    try files.state.withLock { (disk) throws(FileSystemError) in
+    try files.change { (disk) throws(FileSystemError) in
       if let inode = try disk.place(path).inode {
         disk.setBytes(inode, bytes)
+        disk.noteClosed(inode)
       } else {
         _ = try disk.createFile(path, bytes)
       }
@@ -16,12 +17,12 @@ public struct InMemoryPerson: Sendable {
   /// Writes in place with a flush, so that the text survives a loss of power.
   public func saveDurably(_ path: String, _ bytes: [UInt8]) throws(FileSystemError) {
     try save(path, bytes)
-    try files.state.withLock { (disk) throws(FileSystemError) in try disk.makeDurable([path]) }
+    try files.change { (disk) throws(FileSystemError) in try disk.makeDurable([path]) }
   }
 
   /// Writes a new file aside and renames it over the old one.
   public func saveByRename(_ path: String, _ bytes: [UInt8]) throws(FileSystemError) {
-    try files.state.withLock { (disk) throws(FileSystemError) in
+    try files.change { (disk) throws(FileSystemError) in
       let folder = WorkspacePath.folder(of: path)
       let temporary = try disk.makeTemporary(bytes, in: folder, prefix: ".person", like: nil)
       try disk.makeDurable([temporary.path])
@@ -30,10 +31,13 @@ public struct InMemoryPerson: Sendable {
     }
   }
 
+  /// Makes everything durable, as `sync` does.
+  public func sync() { files.state.withLock { $0.sync() } }
+
   /// Makes a folder and those above it.
   public func createFolder(_ path: String) throws(FileSystemError) {
     let parts = try WorkspacePath.components(of: path)
-    try files.state.withLock { (disk) throws(FileSystemError) in
+    try files.change { (disk) throws(FileSystemError) in
       for index in parts.indices {
         _ = try disk.createFolder(parts[...index].joined(separator: "/"), mode: 0o755)
       }
@@ -42,27 +46,27 @@ public struct InMemoryPerson: Sendable {
 
   /// Renames, replacing what lies at the target.
   public func rename(_ from: String, _ to: String) throws(FileSystemError) {
-    try files.state.withLock { (disk) throws(FileSystemError) in try disk.rename(from, to, mayReplace: true) }
+    try files.change { (disk) throws(FileSystemError) in try disk.rename(from, to, mayReplace: true) }
   }
 
   /// Gives a file a second name.
   public func link(_ from: String, _ to: String) throws(FileSystemError) {
-    try files.state.withLock { (disk) throws(FileSystemError) in try disk.link(from, to) }
+    try files.change { (disk) throws(FileSystemError) in try disk.link(from, to) }
   }
 
   /// Removes a file.
   public func remove(_ path: String) throws(FileSystemError) {
-    try files.state.withLock { (disk) throws(FileSystemError) in try disk.unlink(path) }
+    try files.change { (disk) throws(FileSystemError) in try disk.unlink(path) }
   }
 
   /// Removes an empty folder.
   public func removeFolder(_ path: String) throws(FileSystemError) {
-    try files.state.withLock { (disk) throws(FileSystemError) in try disk.removeFolder(path) }
+    try files.change { (disk) throws(FileSystemError) in try disk.removeFolder(path) }
   }
 
   /// Makes a symbolic link, which leads nowhere here.
   public func createLink(_ path: String) throws(FileSystemError) {
-    try files.state.withLock { (disk) throws(FileSystemError) in
+    try files.change { (disk) throws(FileSystemError) in
       let inode = try disk.createFile(path, [])
       disk.nodes[inode]?.kind = .link
     }
@@ -70,7 +74,7 @@ public struct InMemoryPerson: Sendable {
 
   /// Sets a file's mode.
   public func setMode(_ path: String, _ mode: UInt32) throws(FileSystemError) {
-    try files.state.withLock { (disk) throws(FileSystemError) in
+    try files.change { (disk) throws(FileSystemError) in
       let inode = try disk.inode(path)
       let time = disk.tick()
       disk.nodes[inode]?.mode = mode
@@ -80,7 +84,7 @@ public struct InMemoryPerson: Sendable {
 
   /// Sets a file's modification time, as `touch -d` and copy tools do.
   public func setModified(_ path: String, _ time: FileTime) throws(FileSystemError) {
-    try files.state.withLock { (disk) throws(FileSystemError) in
+    try files.change { (disk) throws(FileSystemError) in
       let inode = try disk.inode(path)
       let changed = disk.tick()
       disk.nodes[inode]?.modified = time
@@ -90,7 +94,7 @@ public struct InMemoryPerson: Sendable {
 
   /// Gives a file to another user.
   public func setOwner(_ path: String, _ owner: UInt32) throws(FileSystemError) {
-    try files.state.withLock { (disk) throws(FileSystemError) in
+    try files.change { (disk) throws(FileSystemError) in
       let inode = try disk.inode(path)
       disk.nodes[inode]?.owner = owner
     }
@@ -98,7 +102,7 @@ public struct InMemoryPerson: Sendable {
 
   /// Opens a file for writing, as an editor that writes later; the content stays as it is.
   public func open(_ path: String) throws(FileSystemError) -> InMemoryWriter {
-    try files.state.withLock { (disk) throws(FileSystemError) in
+    try files.change { (disk) throws(FileSystemError) in
       let inode = try disk.inode(path, .file)
       disk.nodes[inode]?.openWriters += 1
       return InMemoryWriter(files: files, inode: inode)
@@ -131,5 +135,10 @@ public struct InMemoryWriter: Sendable {
   public func write(_ bytes: [UInt8]) { files.state.withLock { $0.setBytes(inode, bytes) } }
 
   /// Closes the file.
-  public func close() { files.state.withLock { $0.nodes[inode]?.openWriters -= 1 } }
+  public func close() {
+    _ = try? files.change { (disk) throws(FileSystemError) in
+      disk.nodes[inode]?.openWriters -= 1
+      disk.noteClosed(inode)
+    }
+  }
 }

@@ -1,0 +1,252 @@
+import Daemon
+import FileWorkspace
+import LosslessJSON
+import OfflineEngine
+import SQLite
+import SupabaseAPI
+import Synchronization
+
+/// One replica: a disk, a state that outlives the program, and the program, which runs or does not.
+final class Device {
+  let name: String
+  let email: String
+  let user: User
+  let files: InMemoryFileSystem
+  let settings: WorkspaceSettings
+  let session: KeptSession
+  private let world: World
+  private let clock: DeviceClock
+  private let databasePath: String
+  /// Keeps the state while no program has it open.
+  private let database: Database
+  private let makeID: @Sendable () -> String
+  private var random: SeededRandom
+  private let surroundings = Surroundings()
+  private(set) var run: Run?
+  /// Why the last run ended by itself; `nil` while all is well.
+  private(set) var failure: String?
+
+  /// One run of the program.
+  struct Run {
+    let life: Life
+    let open: OpenWorkspace
+    let task: Task<Void, Never>
+    let stop: AsyncStream<Int32>.Continuation
+    let hasEnded: Ended
+  }
+
+  /// Whether a run's task has come to its end.
+  final class Ended: Sendable {
+    let reason = Mutex<String??>(nil)
+  }
+
+  private static let lastNumber = Atomic(0)
+
+  init(_ world: World, name: String, email: String, session: Session, skew: Duration, _ random: SeededRandom) throws {
+    self.world = world
+    self.name = name
+    self.email = email
+    self.random = random
+    user = session.user
+    self.session = KeptSession(session)
+    let timeline = world.timeline
+    clock = DeviceClock(timeline, skew: skew)
+    files = InMemoryFileSystem(now: { timeline.now })
+    databasePath = "file:/device-\(Self.lastNumber.add(1, ordering: .relaxed).newValue)?vfs=memdb"
+    database = try Database(path: databasePath)
+    let ids = Chance(self.random.fork())
+    makeID = { ids.random.withLock { $0.uuid() } }
+    settings = try Self.settings(world)
+    try files.person.createFolder(StateFolder.root)
+    for collection in settings.collections { try files.person.createFolder(collection.folder) }
+    try files.makeNamesDurable([""])
+    let store = try EngineStore(path: databasePath, clock: clock, callerMigrations: Workspace.migrations)
+    try OpenWorkspace.claim(store, for: session.user, settings)
+  }
+
+  private static func settings(_ world: World) throws -> WorkspaceSettings {
+    let json: JSONValue = [
+      "server": ["url": .string(SimulatedServer.origin), "key": .string(world.server.standIn.publishableKey)],
+      "pullEvery": .integer(Int64(world.day.pullSeconds)),
+      "conflicts": .string(world.day.conflicts),
+      "collections": [
+        [
+          "folder": "tasks", "table": "tasks", "key": "id", "version": "updated_at", "cursor": "updated_at",
+          "name": "title", "columns": ["id uuid", "title text required", "notes text", "done boolean"],
+        ]
+      ],
+    ]
+    return try WorkspaceSettings(parsing: Array(json.serialized().utf8))
+  }
+
+  // MARK: Surroundings
+
+  /// Changes what the surroundings are like.
+  func change(_ body: (inout Surroundings.Mood) -> Void) { surroundings.mood.withLock { body(&$0) } }
+
+  func setClock(skew: Duration) { clock.set(skew: skew) }
+
+  var isRunning: Bool { run.map { !$0.life.isOver && $0.hasEnded.reason.withLock { $0 == nil } } ?? false }
+
+  // MARK: The program
+
+  /// Starts the program, as a person or a service manager does.
+  func start() throws {
+    guard !isRunning else { return }
+    let (world, name) = (world, name)
+    let life = Life { world.trace("\(name): killed in the middle") }
+    let watcher = makeWatcher()
+    let network = SimulatedNetwork(
+      world.server, world.timeline, life, random: random.fork(), weather: { [surroundings] in surroundings.mood.withLock(\.weather) },
+      trace: { world.trace("\(name): \($0)") })
+    let store = try EngineStore(
+      path: databasePath, clock: clock, callerMigrations: Workspace.migrations,
+      beforeCommit: {
+        guard life.mayAct() else { throw Killed() }
+        if life.isDiskFull { throw SQLiteError.diskFull(path: "state") }
+      })
+    let living = LivingFileSystem(files: files, life: life)
+    let parts = OpenWorkspaceParts(
+      folder: WorkspaceFolder(path: "/\(name)"), settings: settings, store: store, session: session, files: living,
+      environment: EngineEnvironment(clock: clock, http: network, makeID: makeID, executor: world.executor),
+      log: { _ in }, makeWatcher: { watcher }, findRepository: { nil })
+    let open = try OpenWorkspace(parts)
+    let (stop, stopping) = AsyncStream.makeStream(of: Int32.self)
+    let hasEnded = Ended()
+    world.trace("\(name): starts")
+    let task = Task(executorPreference: world.executor) {
+      do {
+        let run = WatchRun(unreachable: open) { world.trace("\(name): \($0)") }
+        try await run.run(stop: stop) {}
+        hasEnded.reason.withLock { $0 = .some(nil) }
+      } catch {
+        hasEnded.reason.withLock { $0 = .some("\(error)") }
+        if !life.isOver { world.complain("\(name): the program ended by itself: \(error)") }
+      }
+      watcher.stop()
+    }
+    run = Run(life: life, open: open, task: task, stop: stopping, hasEnded: hasEnded)
+  }
+
+  private func makeWatcher() -> SimulatedWatcher {
+    let chance = Chance(random.fork())
+    let watcher = SimulatedWatcher(world.timeline) { [surroundings] in
+      let mood = surroundings.mood.withLock(\.self)
+      return chance.random.withLock { random in
+        (
+          Int64(random.number(below: max(mood.eventDelayMilliseconds, 1))) * 1_000_000,
+          random.number(below: 1_000) < mood.overflow
+        )
+      }
+    }
+    files.watch { watcher.note($0, $1) }
+    return watcher
+  }
+
+  /// Asks it to stop, as Ctrl-C does.
+  func stop() { run?.stop.yield(2) }
+
+  /// Ends it without a word.
+  ///
+  /// - Parameter losesPower: Whether what was not yet durable may be gone.
+  func kill(losesPower: Bool) {
+    if let run {
+      run.life.end()
+      run.stop.yield(9)
+      run.task.cancel()
+    }
+    run = nil
+    files.watch(nil)
+    world.trace("\(name): \(losesPower ? "loses power" : "killed")")
+    if losesPower { files.crash { random.number(below: $0) } }
+  }
+
+  /// Lets it die by itself after so many effects more.
+  func kill(afterEffects count: Int) { run?.life.end(afterEffects: count) }
+
+  func setDiskFull(_ isFull: Bool) { run?.life.isDiskFull = isFull }
+
+  // MARK: What a look shows
+
+  /// Reads the state beside the program.
+  func read<T: Sendable>(_ body: (EngineTransaction) throws -> T) throws -> T {
+    let store = try EngineStore(path: databasePath, clock: clock, callerMigrations: Workspace.migrations)
+    return try store.read(user: user.id, body)
+  }
+
+  /// What a query of its state shows in the column `text`.
+  func texts(_ sql: String) throws -> [String] {
+    try read { try $0.database.rows(sql).compactMap { $0.text("text") } }
+  }
+
+  /// The texts of writes that are queued, refused or in conflict.
+  func storedTexts() throws -> [String] { try texts("SELECT coalesce(body, '') AS text FROM mutation") }
+
+  /// The names in the folder of tasks, sorted.
+  var names: [String] { files.person.paths(below: "tasks").map { WorkspacePath.name(of: $0) } }
+
+  /// The names of rows' files.
+  var rowNames: [String] { names.filter(FileNames.isRowFile) }
+
+  /// A file's text, an empty one as the name that it takes its title from.
+  func seen(_ name: String) -> String? { text(name).map { $0.isEmpty ? name : $0 } }
+
+  func text(_ name: String) -> String? {
+    files.person.bytes("tasks/\(name)").map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  func row(_ name: String) -> JSONObject? {
+    files.person.bytes("tasks/\(name)").flatMap { try? JSONValue(parsing: $0).objectValue }
+  }
+
+  /// Every text on the disk, whoever keeps it.
+  var allTexts: [String] {
+    files.person.paths().map { path in path + " " + String(decoding: files.person.bytes(path) ?? [], as: UTF8.self) }
+  }
+}
+
+/// What the device's surroundings are like: outside the program, so the same for each of its runs.
+final class Surroundings: Sendable {
+  struct Mood {
+    var weather = Weather()
+    var eventDelayMilliseconds = 5
+    /// How many of a thousand batches of events are lost.
+    var overflow = 0
+  }
+
+  let mood = Mutex(Mood())
+}
+
+/// A generator that several may draw from.
+private final class Chance: Sendable {
+  let random: Mutex<SeededRandom>
+
+  init(_ random: SeededRandom) { self.random = Mutex(random) }
+}
+
+/// The process has died.
+struct Killed: Error {}
+
+/// The session file of a device.
+final class KeptSession: SessionStorage {
+  private let kept: Mutex<Session?>
+
+  init(_ session: Session) { kept = Mutex(session) }
+
+  func load() -> Session? { kept.withLock(\.self) }
+  func save(_ session: Session) { kept.withLock { $0 = session } }
+  func clear() { kept.withLock { $0 = nil } }
+}
+
+extension SeededRandom {
+  /// A version 4 UUID (RFC 9562).
+  mutating func uuid() -> String {
+    let (high, low) = (next(), next())
+    let text = { (value: UInt64, digits: Int) in
+      let hex = String(value, radix: 16)
+      return String(repeating: "0", count: max(0, digits - hex.count)) + hex.suffix(digits)
+    }
+    return "\(text(high >> 32, 8))-\(text(high >> 16 & 0xFFFF, 4))-4\(text(high & 0xFFF, 3))-"
+      + "\(text(0x8000 | low >> 48 & 0x3FFF, 4))-\(text(low & 0xFFFF_FFFF_FFFF, 12))"
+  }
+}

@@ -1,0 +1,34 @@
+/// Numbers that a seed decides: SplitMix64 (Steele, Lea and Flood, 2014).
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+
+  /// A generator of its own, so that what one part of the world draws does not move what another draws.
+  mutating func fork() -> SeededRandom { SeededRandom(seed: next()) }
+
+  mutating func number(below bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+
+  /// True once in so many times.
+  mutating func oneIn(_ count: Int) -> Bool { number(below: count) == 0 }
+
+  mutating func pick<Element>(_ elements: [Element]) -> Element? { elements.randomElement(using: &self) }
+
+  /// One of the choices, each as likely as its weight says.
+  mutating func pick<Choice>(weighted choices: [(weight: Int, choice: Choice)]) -> Choice {
+    var rest = number(below: max(choices.reduce(0) { $0 + $1.weight }, 1))
+    for (weight, choice) in choices {
+      rest -= weight
+      if rest < 0 { return choice }
+    }
+    return choices[choices.count - 1].choice
+  }
+}

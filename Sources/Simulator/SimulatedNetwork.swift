@@ -1,0 +1,153 @@
+import StandInServer
+import SupabaseAPI
+import Synchronization
+
+/// How a device's requests fare; drawn by the seed and changed by the day's events.
+struct Weather: Sendable {
+  /// Whether the device is connected at all.
+  var isConnected = true
+  /// The longest time that a request or an answer is on its way, in milliseconds.
+  var delayMilliseconds = 20
+  /// How many requests of a thousand something happens to.
+  var trouble = 0
+
+  /// What may happen to a request.
+  enum Mishap: Sendable {
+    case lostOnTheWay, answerLost, twice, late
+    case answered(StandInFault.Kind)
+  }
+
+  static let mishaps: [(weight: Int, choice: Mishap)] = [
+    (4, .lostOnTheWay), (6, .answerLost), (3, .twice), (2, .late), (2, .answered(.truncate)),
+    (2, .answered(.unavailable(retryAfter: 3))), (1, .answered(.proxy520)), (1, .answered(.loginPage)),
+    (1, .answered(.expiredToken)), (1, .answered(.schemaCache(code: "PGRST002"))),
+    (1, .answered(.schemaCache(code: "PGRST205"))),
+    (1, .answered(.answer(status: 429, contentType: "application/json", body: #"{"message":"slow down"}"#))),
+    (1, .answered(.answer(status: 503, contentType: "text/plain", body: "upstream connect error"))),
+  ]
+}
+
+/// The network between one run of the program and the server.
+///
+/// A request that has left arrives whatever becomes of the process that sent it.
+final class SimulatedNetwork: HTTPExchange {
+  private let server: SimulatedServer
+  private let timeline: Timeline
+  private let life: Life
+  private let weather: @Sendable () -> Weather
+  private let random: Mutex<SeededRandom>
+  private let trace: @Sendable (String) -> Void
+
+  /// How long a client waits for an answer.
+  private static let patienceNanoseconds: Int64 = 30_000_000_000
+
+  init(
+    _ server: SimulatedServer, _ timeline: Timeline, _ life: Life, random: SeededRandom,
+    weather: @escaping @Sendable () -> Weather, trace: @escaping @Sendable (String) -> Void
+  ) {
+    self.server = server
+    self.timeline = timeline
+    self.life = life
+    self.weather = weather
+    self.random = Mutex(random)
+    self.trace = trace
+  }
+
+  func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    let weather = weather()
+    guard life.mayAct() else { throw .cancelled(mayHaveReachedServer: false) }
+    guard weather.isConnected else {
+      throw .cannotConnect(origin: SimulatedServer.origin, reason: "the network is unreachable")
+    }
+    let (there, back, mishap) = random.withLock { random in
+      (
+        Self.delay(weather, &random), Self.delay(weather, &random),
+        random.number(below: 1_000) < weather.trouble ? random.pick(weighted: Weather.mishaps) : nil
+      )
+    }
+    let waiting = Answering()
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        guard waiting.begin(continuation) else { return }
+        deliver(request, mishap, there: there, back: back, to: waiting)
+        timeline.schedule(after: Self.patienceNanoseconds) {
+          waiting.end(.failure(.timedOut(origin: SimulatedServer.origin, phase: .whole, mayHaveReachedServer: true)))
+        }
+      }
+    } onCancel: {
+      waiting.end(.failure(.cancelled(mayHaveReachedServer: true)))
+    }
+    return try result.get()
+  }
+
+  private static func delay(_ weather: Weather, _ random: inout SeededRandom) -> Int64 {
+    1_000_000 + Int64(random.number(below: max(weather.delayMilliseconds, 1))) * 1_000_000
+  }
+
+  private func deliver(
+    _ request: HTTPRequest, _ mishap: Weather.Mishap?, there: Int64, back: Int64, to waiting: Answering
+  ) {
+    let (server, timeline, trace) = (server, timeline, trace)
+    let cut = HTTPError.cut(origin: SimulatedServer.origin, reason: "reset", mayHaveReachedServer: true)
+    let line = "\(request.method) \(request.url.dropFirst(SimulatedServer.origin.count))"
+    @Sendable func arrive(_ fault: StandInFault.Kind?, answers: Bool) {
+      let answer = server.answer(request, with: fault)
+      trace("\(line) → \(answer.map { String($0.status) } ?? "cut")\(answers ? "" : ", unheard")")
+      guard answers else { return }
+      timeline.schedule(after: back) {
+        waiting.end(answer.map(Result.success) ?? .failure(cut))
+      }
+    }
+    switch mishap {
+    case .lostOnTheWay:
+      timeline.schedule(after: there) {
+        trace("\(line) → lost on the way")
+        waiting.end(.failure(cut))
+      }
+    case .answerLost:
+      timeline.schedule(after: there) { arrive(nil, answers: false) }
+      timeline.schedule(after: there + back) { waiting.end(.failure(cut)) }
+    case .twice:
+      timeline.schedule(after: there) { arrive(nil, answers: false) }
+      timeline.schedule(after: there + back) { arrive(nil, answers: true) }
+    case .late:
+      timeline.schedule(after: there + Self.patienceNanoseconds + back) { arrive(nil, answers: true) }
+    case .answered(let fault): timeline.schedule(after: there) { arrive(fault, answers: true) }
+    case nil: timeline.schedule(after: there) { arrive(nil, answers: true) }
+    }
+  }
+}
+
+/// One request that waits for its answer: the first end counts.
+private final class Answering: Sendable {
+  typealias Answer = Result<HTTPResponse, HTTPError>
+
+  private struct State {
+    var continuation: CheckedContinuation<Answer, Never>?
+    var early: Answer?
+    var isOver = false
+  }
+
+  private let state = Mutex(State())
+
+  /// False when it has ended before it began.
+  func begin(_ continuation: CheckedContinuation<Answer, Never>) -> Bool {
+    let early = state.withLock { state -> Answer? in
+      if state.early == nil { state.continuation = continuation }
+      return state.early
+    }
+    if let early { continuation.resume(returning: early) }
+    return early == nil
+  }
+
+  func end(_ answer: Answer) {
+    let continuation = state.withLock { state -> CheckedContinuation<Answer, Never>? in
+      guard !state.isOver else { return nil }
+      state.isOver = true
+      defer { state.continuation = nil }
+      if state.continuation == nil { state.early = answer }
+      return state.continuation
+    }
+    continuation?.resume(returning: answer)
+  }
+}

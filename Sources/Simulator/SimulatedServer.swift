@@ -1,0 +1,97 @@
+import LosslessJSON
+import StandInServer
+import SupabaseAPI
+import Synchronization
+
+/// The server of a world: the stand-in's own request handling, without a socket.
+final class SimulatedServer: Sendable {
+  static let origin = "http://127.0.0.1:54321"
+  static let password = Secret("correct horse battery")
+
+  let standIn: StandIn
+  private let timeline: Timeline
+
+  init(_ timeline: Timeline, _ random: inout SeededRandom, accessTokenSeconds: Int) throws {
+    self.timeline = timeline
+    let random = Mutex(random.fork())
+    standIn = try StandIn(
+      StandInConfiguration(
+        accessTokenSeconds: accessTokenSeconds, passwordRounds: 1,
+        effects: StandInEffects(
+          now: { timeline.tick() },
+          randomBytes: { count in
+            random.withLock { random in (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) } }
+          })))
+  }
+
+  /// Answers a request as the client sent it, with what goes wrong on the way.
+  ///
+  /// - Returns: `nil` where the connection ends before the answer is whole.
+  func answer(_ request: HTTPRequest, with fault: StandInFault.Kind? = nil) -> HTTPResponse? {
+    let fields = request.fields.fields.map { (name: $0.name, value: $0.value) } + [(name: "Host", value: "127.0.0.1")]
+    standIn.faults = fault.map { [StandInFault($0)] } ?? []
+    let answer = standIn.answer(
+      StandInRequest(
+        method: request.method, target: String(request.url.dropFirst(Self.origin.count)), fields: fields,
+        body: request.body ?? []))
+    standIn.faults = []
+    guard answer.delivery == .whole else { return nil }
+    var answerFields = HTTPFields()
+    for field in answer.fields { answerFields.add(field.name, field.value) }
+    return HTTPResponse(status: answer.status, fields: answerFields, body: answer.body)
+  }
+
+  // MARK: As its owner sees it
+
+  /// A user's rows by key.
+  func rows(of user: String) -> [String: JSONObject] {
+    let rows = owner("GET", "?select=*&user_id=eq.\(user)&limit=100000").arrayValue ?? []
+    return Dictionary(rows.compactMap(\.objectValue).map { ($0["id"]?.stringValue ?? "", $0) }) { first, _ in first }
+  }
+
+  /// Adds a row as somebody who uses the server's own tools.
+  func insert(_ row: JSONObject) { owner("POST", "", .object(row)) }
+
+  /// Changes a row as somebody who uses the server's own tools.
+  func update(_ id: String, _ columns: JSONObject) { owner("PATCH", "?id=eq.\(id)", .object(columns)) }
+
+  /// Deletes a row as somebody who uses the server's own tools.
+  func delete(_ id: String) { owner("DELETE", "?id=eq.\(id)") }
+
+  @discardableResult
+  private func owner(_ method: String, _ query: String, _ body: JSONValue? = nil) -> JSONValue {
+    let answer = standIn.answer(
+      StandInRequest(
+        method: method, target: "/rest/v1/tasks\(query)",
+        fields: [
+          ("Host", "127.0.0.1"), ("apikey", standIn.serviceKey), ("Content-Type", "application/json"),
+          ("Prefer", "return=representation"),
+        ], body: body.map { Array($0.serialized().utf8) } ?? []))
+    return (try? JSONValue(parsing: answer.body)) ?? .null
+  }
+
+  // MARK: Accounts
+
+  /// A new account.
+  func signUp(_ email: String) async throws -> Session { try await auth().signUp(email: email, password: Self.password) }
+
+  /// A session of its own for an account.
+  func signIn(_ email: String) async throws -> Session { try await auth().signIn(email: email, password: Self.password) }
+
+  private func auth() throws -> AuthClient {
+    AuthClient(
+      project: try Project(url: Self.origin, key: Secret(standIn.publishableKey)), http: DirectExchange(server: self))
+  }
+}
+
+/// A wire that nothing ever happens to.
+private struct DirectExchange: HTTPExchange {
+  let server: SimulatedServer
+
+  func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    guard let answer = server.answer(request) else {
+      throw .cut(origin: SimulatedServer.origin, reason: "closed", mayHaveReachedServer: true)
+    }
+    return answer
+  }
+}

@@ -1,0 +1,48 @@
+import Synchronization
+
+/// What everything in a world shares: its time, its order of jobs, its server, and the account of what happened.
+final class World: Sendable {
+  let day: Day
+  let timeline: Timeline
+  let executor: SeededExecutor
+  let server: SimulatedServer
+
+  private struct Account {
+    var lines: [String] = []
+    var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+    var complaints: [String] = []
+    var requests = 0
+  }
+
+  private let account = Mutex(Account())
+  private let keepsLines: Bool
+
+  /// - Parameter keepsLines: Whether the trace is kept, not only its digest.
+  init(_ day: Day, seed: UInt64, _ random: inout SeededRandom, keepsLines: Bool) throws {
+    self.day = day
+    self.keepsLines = keepsLines
+    timeline = Timeline(start: 1_790_000_000_000_000_000)
+    executor = SeededExecutor(seed: random.next())
+    server = try SimulatedServer(timeline, &random, accessTokenSeconds: day.accessTokenSeconds)
+  }
+
+  /// Notes what happened; the digest of all notes tells two runs of one seed apart.
+  func trace(_ text: @autoclosure () -> String) {
+    let seconds = (timeline.now - 1_790_000_000_000_000_000) / 1_000_000
+    let line = "\(seconds) \(text())"
+    account.withLock { account in
+      for byte in line.utf8 { account.digest = (account.digest ^ UInt64(byte)) &* 0x100_0000_01b3 }  // FNV-1a
+      if keepsLines { account.lines.append(line) }
+    }
+  }
+
+  /// Notes what must not be.
+  func complain(_ text: String) {
+    trace("WRONG: \(text)")
+    account.withLock { $0.complaints.append(text) }
+  }
+
+  var complaints: [String] { account.withLock(\.complaints) }
+  var lines: [String] { account.withLock(\.lines) }
+  var digest: UInt64 { account.withLock(\.digest) }
+}
