@@ -93,6 +93,7 @@ final class Device {
   /// Starts the program, as a person or a service manager does.
   func start() throws {
     guard !isRunning else { return }
+    if run != nil { kill(losesPower: false) }
     let (world, name) = (world, name)
     let life = Life { world.trace("\(name): killed in the middle") }
     let watcher = makeWatcher()
@@ -116,8 +117,9 @@ final class Device {
     world.trace("\(name): starts")
     let task = Task(executorPreference: world.executor) {
       do {
+        world.trace("\(name): task runs")
         let run = WatchRun(unreachable: open) { world.trace("\(name): \($0)") }
-        try await run.run(stop: stop) {}
+        try await run.run(stop: stop) { world.trace("\(name): ready") }
         hasEnded.reason.withLock { $0 = .some(nil) }
       } catch {
         hasEnded.reason.withLock { $0 = .some("\(error)") }
@@ -157,7 +159,7 @@ final class Device {
     }
     run = nil
     files.watch(nil)
-    world.trace("\(name): \(losesPower ? "loses power" : "killed")")
+    world.trace("\(name): \(losesPower ? "loses power" : "dead")")
     if losesPower { files.crash { random.number(below: $0) } }
   }
 

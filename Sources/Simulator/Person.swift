@@ -1,5 +1,6 @@
 import FileWorkspace
 import LosslessJSON
+import Synchronization
 
 /// Somebody who works in the folder of one device, and sees what they type over.
 struct Person {
@@ -12,7 +13,7 @@ struct Person {
 
   /// Does one thing; nothing where there is nothing to do it to.
   mutating func act(_ kind: Deed.Kind, _ words: inout SavedWords, _ buffers: inout Buffers) throws {
-    let names = device.rowNames
+    let names = device.rowNames.filter { !buffers.isBeingWritten($0, on: device) }
     let file = random.pick(names)
     switch (kind, file) {
     case (.edit, let file?): try edit(file, &words, &buffers)
@@ -29,7 +30,7 @@ struct Person {
       if let other = random.pick(names) { try move(file, to: other, &words, &buffers) }
     case (.swap, let file?):
       try move(file, to: "t.json", &words, &buffers)
-      if let other = device.rowNames.first { try move(other, to: file, &words, &buffers) }
+      if let other = names.first(where: { $0 != file }) { try move(other, to: file, &words, &buffers) }
     case (.copy, let file?): try copy(file, &words)
     case (.reformat, let file?): try reformat(file)
     case (.settle, _): try settle(&words, &buffers)
@@ -76,11 +77,13 @@ struct Person {
     let writer = try files.open("tasks/\(file)")
     world.trace("\(name): person writes half of \(file)")
     writer.write(Array(new[..<(new.count / 2)]))
+    let done = buffers.beginWriting(file, on: device)
     let (world, name, files) = (world, name, files)
     world.timeline.schedule(after: Int64(random.number(below: 3_000)) * 1_000_000) {
       writer.write(new)
       writer.close()
       files.sync()
+      done()
       world.trace("\(name): person has written all of \(file): \(String(decoding: new, as: UTF8.self).filter { $0 != "\n" })")
     }
   }
@@ -153,7 +156,8 @@ struct Person {
 
   private mutating func settle(_ words: inout SavedWords, _ buffers: inout Buffers) throws {
     let sides = device.names.compactMap { name -> (side: String, kind: SideFileKind, main: String)? in
-      guard case .sideFile(let kind, let main) = FileNames.kind(of: name) else { return nil }
+      guard case .sideFile(let kind, let main) = FileNames.kind(of: name), !buffers.isBeingWritten(main, on: device)
+      else { return nil }
       return (name, kind, main)
     }
     guard let one = random.pick(sides) else { return }
@@ -167,9 +171,27 @@ struct Person {
   }
 }
 
-/// Texts that editors may still hold: none that the person has saved over since.
+/// What editors hold open: texts that the person has not saved over since, and files that are half written.
 struct Buffers {
   private var texts: [String: String] = [:]
+  private let beingWritten = BeingWritten()
+
+  private final class BeingWritten: Sendable {
+    let files = Mutex<Set<String>>([])
+  }
+
+  /// Says that a file is half written, which nobody else touches meanwhile.
+  ///
+  /// - Returns: To be called when all of it is.
+  func beginWriting(_ name: String, on device: Device) -> @Sendable () -> Void {
+    let (place, files) = ("\(device.name)/\(name)", beingWritten)
+    files.files.withLock { _ = $0.insert(place) }
+    return { files.files.withLock { _ = $0.remove(place) } }
+  }
+
+  func isBeingWritten(_ name: String, on device: Device) -> Bool {
+    beingWritten.files.withLock { $0.contains("\(device.name)/\(name)") }
+  }
 
   mutating func open(_ device: Device) {
     for name in device.rowNames { texts["\(device.name)/\(name)"] = device.text(name) }

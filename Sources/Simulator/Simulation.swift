@@ -135,6 +135,7 @@ final class Simulation {
   private func act(_ deed: Deed) throws {
     let device = devices[deed.device % devices.count]
     var random = SeededRandom(seed: deed.seed)
+    world.trace("\(device.name): \(deed.kind)")
     switch deed.kind {
     case .serverUpdate, .serverInsert, .serverDelete: actOnServer(deed.kind, of: device.user.id, &random)
     case .cableOut: device.change { $0.weather.isConnected = false }

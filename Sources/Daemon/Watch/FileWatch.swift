@@ -59,7 +59,7 @@ final class FileWatch: Sendable {
   }
 
   func stop() {
-    guard !isOver.exchange(true, ordering: .relaxed) else { return }
+    guard !isOver.exchange(true, ordering: .sequentiallyConsistent) else { return }
     watcher.stop()
     polling.stop()
     pollWake.finish()
@@ -69,7 +69,10 @@ final class FileWatch: Sendable {
 
   private func takeEvents(_ ready: @Sendable () -> Void) async {
     do throws(WatchError) {
-      for await event in try watcher.start(folders) {
+      let events = try watcher.start(folders)
+      // A stop that came first found nothing to stop.
+      if isOver.load(ordering: .sequentiallyConsistent) { watcher.stop() }
+      for await event in events {
         // Where nothing is ever reported, the watcher says so instead of being ready.
         if case .lostWatch("", _) = event { ready() }
         if case .ready = event { ready() } else { take(event) }
@@ -77,8 +80,8 @@ final class FileWatch: Sendable {
     } catch {
       log(WorkspaceEvent(.note, "", "\(error); until then every folder is listed every \(Self.pollEvery)"))
       pollWake.ring()
-      ready()
     }
+    ready()  // Also where nothing will ever be told: nobody waits for the first event for ever.
   }
 
   private func take(_ event: WatchEvent) {

@@ -156,12 +156,11 @@ public final class WatchRun: Sendable {
     // The next time lies always a moment ahead: what matters is the earliest that was named since the last tick.
     var due: WallTime?
     while !watchIsOver {
-      if let trouble = open.watchState.trouble {
-        let now = open.environment.clock.now()
-        if trouble.again <= now {
+      if let rest = open.watchState.rest(at: open.environment.clock.now()) {
+        if rest == .zero {
           try await recover()
         } else {
-          await troubleWake.wait(upTo: trouble.again - now, clock: open.environment.clock)
+          await troubleWake.wait(upTo: rest, clock: open.environment.clock)
         }
         continue
       }

@@ -33,6 +33,14 @@ final class WatchState: Sendable {
   /// What keeps the watcher from its files now.
   var trouble: Trouble? { state.withLock(\.trouble) }
 
+  /// How long after `now` the work on the files is tried again; `nil` while nothing keeps the watcher from it.
+  func rest(at now: WallTime) -> Duration? {
+    guard let trouble else { return nil }
+    let rest = trouble.again - now
+    // A clock that was set back would put it off until it has caught up.
+    return rest > Self.longestWait ? .zero : max(rest, .zero)
+  }
+
   /// Notes that work on the files failed.
   ///
   /// - Returns: Whether it is another trouble than before.

@@ -121,6 +121,19 @@ struct Mirror {
       .map(WallTime.init(nanoseconds:))
   }
 
+  /// Lets nothing wait for a time that a clock showed before it was set back.
+  ///
+  /// - Parameters:
+  ///   - now: The time that it shows now.
+  ///   - keyDelay: How long a key may have to wait.
+  func setBack(to now: WallTime, keyDelay: Duration) throws {
+    let (now, latest) = (SQLiteValue.integer(now.nanoseconds), SQLiteValue.integer((now + keyDelay).nanoseconds))
+    try database.execute("UPDATE mirror SET key_due_at = ? WHERE key_due_at > ?", [latest, latest])
+    try database.execute("UPDATE mirror SET absent_since = ?1 WHERE absent_since > ?1", [now])
+    try database.execute("UPDATE side_file SET absent_since = ?1 WHERE absent_since > ?1", [now])
+    try database.execute("UPDATE problem SET since = ?1 WHERE since > ?1", [now])
+  }
+
   func save(_ entry: MirrorEntry) throws {
     if let path = entry.path {
       // Another row's file may have been moved here: that row has lost its path, which is not yet its delete.

@@ -30,6 +30,7 @@ extension Workspace {
   /// Does what is due by now: deletes whose proof is complete, keys to be written, late texts, second tries.
   public func tick() throws -> WorkspaceReport {
     var report = WorkspaceReport()
+    try watchClock()
     try watchGit()
     if hasUnsettled {
       hasUnsettled = false
@@ -58,6 +59,7 @@ extension Workspace {
 
   /// When `tick` has something to do, if ever.
   public func nextTick() throws -> WallTime? {
+    try watchClock()
     if gitWork != nil { return now + Self.gitInterval }
     var times: [WallTime] = []
     if needsScan || hasUnsettled { times.append(now) }
@@ -80,6 +82,16 @@ extension Workspace {
       }
     }
     return times.min().map { max($0, now + .milliseconds(20)) }
+  }
+
+  /// Notices a clock that was set back: what waits by it would else wait until it has caught up, be it a year.
+  func watchClock() throws {
+    let now = now
+    defer { clockShowed = now }
+    // At first it is not known what an earlier run's clock showed.
+    if let clockShowed, now >= clockShowed { return }
+    (again, listedAt, sweptAt, nextTrashSweep) = (Retry(), [:], WallTime(nanoseconds: 0), nil)
+    try client.transaction { try Mirror($0).setBack(to: now, keyDelay: Self.keyDelay) }
   }
 
   /// Whether files are missing whose fate another listing will decide.

@@ -78,6 +78,8 @@ public actor Workspace {
   var problemNotes: [PathKey: String] = [:]
   /// When texts that the trash has kept long enough are looked for next.
   var nextTrashSweep: WallTime?
+  /// What the clock showed when last looked at.
+  var clockShowed: WallTime?
   /// What git was doing when last looked at.
   var gitWork: String?
   /// Whether git has worked since the last complete listing: what is missing then may be its doing.
@@ -129,6 +131,7 @@ public actor Workspace {
   /// To be called before any scan.
   public func start() throws -> WorkspaceReport {
     var report = WorkspaceReport()
+    try watchClock()
     try StateFolder.create(in: files)
     for collection in collections {
       // A collection's folder is made once, at the start of its life: later its absence means trouble.
