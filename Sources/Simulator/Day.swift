@@ -21,7 +21,7 @@ struct Day: Sendable {
 
   init(_ random: inout SeededRandom) {
     devices = random.oneIn(4) ? [1 + random.number(below: 3), 1 + random.number(below: 2)] : [1 + random.number(below: 3)]
-    pullSeconds = random.pick([5, 20, 60]) ?? 20
+    pullSeconds = random.pick([10, 30, 60]) ?? 30
     conflicts = random.pick(weighted: [(4, "hold"), (1, "mine"), (1, "theirs")])
     accessTokenSeconds = random.oneIn(3) ? 120 : 3_600
     skewSeconds = random.oneIn(3) ? 7_200 : 0

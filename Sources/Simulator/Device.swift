@@ -99,7 +99,7 @@ final class Device {
     let watcher = makeWatcher()
     let network = SimulatedNetwork(
       world.server, world.timeline, life, random: random.fork(), weather: { [surroundings] in surroundings.mood.withLock(\.weather) },
-      trace: { world.trace("\(name): \($0)") })
+      trace: { line, isWrite in isWrite ? world.stir("\(name): \(line)") : world.trace("\(name): \(line)") })
     let store = try EngineStore(
       path: databasePath, clock: clock, callerMigrations: Workspace.migrations,
       beforeCommit: {
@@ -117,9 +117,8 @@ final class Device {
     world.trace("\(name): starts")
     let task = Task(executorPreference: world.executor) {
       do {
-        world.trace("\(name): task runs")
-        let run = WatchRun(unreachable: open) { world.trace("\(name): \($0)") }
-        try await run.run(stop: stop) { world.trace("\(name): ready") }
+        let run = WatchRun(unreachable: open) { world.stir("\(name): \($0)") }
+        try await run.run(stop: stop) {}
         hasEnded.reason.withLock { $0 = .some(nil) }
       } catch {
         hasEnded.reason.withLock { $0 = .some("\(error)") }

@@ -146,6 +146,8 @@ struct Person {
       words.replace(SavedWords.words(in: file))
       words.copy(target)
     }
+    // Nothing but its place may tell which row a text without a key is.
+    if device.row(file)?["id"] == nil { words.copy(text) }
     words.save(text, over: device.seen(target))
     for name in [file, target] { buffers.forget(name, on: device) }
     world.trace("\(name): person moves \(file) to \(target)")

@@ -36,14 +36,15 @@ final class SimulatedNetwork: HTTPExchange {
   private let life: Life
   private let weather: @Sendable () -> Weather
   private let random: Mutex<SeededRandom>
-  private let trace: @Sendable (String) -> Void
+  /// Notes a request, and whether it writes rows.
+  private let trace: @Sendable (_ line: String, _ isWrite: Bool) -> Void
 
   /// How long a client waits for an answer.
   private static let patienceNanoseconds: Int64 = 30_000_000_000
 
   init(
     _ server: SimulatedServer, _ timeline: Timeline, _ life: Life, random: SeededRandom,
-    weather: @escaping @Sendable () -> Weather, trace: @escaping @Sendable (String) -> Void
+    weather: @escaping @Sendable () -> Weather, trace: @escaping @Sendable (_ line: String, _ isWrite: Bool) -> Void
   ) {
     self.server = server
     self.timeline = timeline
@@ -89,10 +90,11 @@ final class SimulatedNetwork: HTTPExchange {
   ) {
     let (server, timeline, trace) = (server, timeline, trace)
     let cut = HTTPError.cut(origin: SimulatedServer.origin, reason: "reset", mayHaveReachedServer: true)
+    let isWrite = !(["GET", "HEAD"].contains(request.method) || request.url.contains("/auth/v1/"))
     let line = "\(request.method) \(request.url.dropFirst(SimulatedServer.origin.count))"
     @Sendable func arrive(_ fault: StandInFault.Kind?, answers: Bool) {
       let answer = server.answer(request, with: fault)
-      trace("\(line) → \(answer.map { String($0.status) } ?? "cut")\(answers ? "" : ", unheard")")
+      trace("\(line) → \(answer.map { String($0.status) } ?? "cut")\(answers ? "" : ", unheard")", isWrite)
       guard answers else { return }
       timeline.schedule(after: back) {
         waiting.end(answer.map(Result.success) ?? .failure(cut))
@@ -101,7 +103,7 @@ final class SimulatedNetwork: HTTPExchange {
     switch mishap {
     case .lostOnTheWay:
       timeline.schedule(after: there) {
-        trace("\(line) → lost on the way")
+        trace("\(line) → lost on the way", isWrite)
         waiting.end(.failure(cut))
       }
     case .answerLost:

@@ -11,7 +11,7 @@ final class World: Sendable {
     var lines: [String] = []
     var digest: UInt64 = 0xcbf2_9ce4_8422_2325
     var complaints: [String] = []
-    var requests = 0
+    var stirs = 0
   }
 
   private let account = Mutex(Account())
@@ -35,6 +35,15 @@ final class World: Sendable {
       if keepsLines { account.lines.append(line) }
     }
   }
+
+  /// Notes something that changes a file, a row or a queue: a world at rest has none.
+  func stir(_ text: String) {
+    trace(text)
+    account.withLock { $0.stirs += 1 }
+  }
+
+  /// How much has been stirred.
+  var stirs: Int { account.withLock(\.stirs) }
 
   /// Notes what must not be.
   func complain(_ text: String) {

@@ -96,7 +96,7 @@ extension ReplayPass {
       report.alreadyOnServer += 1
       if attempt.isResolved { report.conflictsResolved += 1 }
       try finish(attempt.mutation, table, answer: server, .reading(server))
-    } else if isStaleBase(attempt, server, comparison) {
+    } else if isStaleBase(attempt, table, server, comparison) {
       try await resend(attempt, table, server: server, comparison)
     } else {
       try await settleConflict(attempt, table, server: server, comparison)
@@ -104,13 +104,27 @@ extension ReplayPass {
   }
 
   /// Whether nothing that the write is about has changed elsewhere.
-  private func isStaleBase(_ attempt: GuardedAttempt, _ server: JSONObject, _ comparison: ConflictComparison) -> Bool {
+  private func isStaleBase(
+    _ attempt: GuardedAttempt, _ table: TableDescription, _ server: JSONObject, _ comparison: ConflictComparison
+  ) -> Bool {
     switch attempt.mutation.write.operation {
     case .update: comparison.changedOnServer.isEmpty
     // A delete whose writer never had a version is judged by the values it saw; with one, any move is a conflict.
     case .delete:
       attempt.base.version == nil && attempt.base.values.members.allSatisfy { server[$0.name] == $0.value }
+        && !showsUnseen(server, table, attempt.base.values)
     case .insert, .upsert: false
+    }
+  }
+
+  /// Whether a row that its writer never had from the server holds something that its writer did not put there.
+  ///
+  /// Null, false, zero and empty are what columns begin with; anything else may be what somebody typed since.
+  private func showsUnseen(_ server: JSONObject, _ table: TableDescription, _ seen: JSONObject) -> Bool {
+    guard table.versionColumn != nil else { return false }
+    let besides = table.identityColumns + [table.cursorColumn].compactMap(\.self) + seen.names
+    return server.members.contains { name, value in
+      !besides.contains(name) && !value.isNull && value != false && value != 0 && value != ""
     }
   }
 
