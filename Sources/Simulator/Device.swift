@@ -23,8 +23,7 @@ final class Device {
   private var random: SeededRandom
   private let surroundings = Surroundings()
   private(set) var run: Run?
-  /// Why the last run ended by itself; `nil` while all is well.
-  private(set) var failure: String?
+  private var commands: [Task<Void, Never>] = []
 
   /// One run of the program.
   struct Run {
@@ -145,7 +144,21 @@ final class Device {
   }
 
   /// Asks it to stop, as Ctrl-C does.
-  func stop() { run?.stop.yield(2) }
+  func stop() {
+    run?.stop.yield(2)
+    endCommands()
+  }
+
+  /// Runs a command beside the program, which ends with it.
+  func command(_ body: @escaping @Sendable (OpenWorkspace) async throws -> Void) {
+    guard isRunning, let open = run?.open else { return }
+    commands.append(Task(executorPreference: world.executor) { try? await body(open) })
+  }
+
+  private func endCommands() {
+    for command in commands { command.cancel() }
+    commands = []
+  }
 
   /// Ends it without a word.
   ///
@@ -156,6 +169,7 @@ final class Device {
       run.stop.yield(9)
       run.task.cancel()
     }
+    endCommands()
     run = nil
     files.watch(nil)
     world.trace("\(name): \(losesPower ? "loses power" : "dead")")

@@ -188,9 +188,8 @@ final class Simulation {
   }
 
   private func confirm(_ device: Device) {
-    guard let open = device.run?.open else { return }
     world.trace("\(device.name): person confirms")
-    Task(executorPreference: world.executor) { _ = try? await open.sync(isConfirmed: true, isWatching: true) }
+    device.command { _ = try await $0.sync(isConfirmed: true, isWatching: true) }
   }
 
   // MARK: Peace
@@ -208,7 +207,10 @@ final class Simulation {
       device.stop()
     }
     pass(nanoseconds: 20_000_000_000)
-    for device in devices { try device.start() }
+    for device in devices {
+      if device.isRunning { world.complain("\(device.name): does not end 20 s after it was asked to") }
+      try device.start()
+    }
   }
 
   /// Says yes to everything that waits for a yes.
