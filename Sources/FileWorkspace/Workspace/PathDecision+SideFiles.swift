@@ -93,6 +93,14 @@ extension PathDecision {
     _ key: RowKey
   ) throws {
     let path = existing?.path ?? sidePath(kind, of: reading.path)
+    if let other = try sides.at(path), other.key != key {
+      try note(
+        Problem(
+          path: path, message: "another row's side file has the place of one that belongs here; settle that first",
+          since: workspace.now))
+      result.lookAgain.append(reading.path)
+      return
+    }
     let found = readSide(path)
     // Another file that a person put there is in the way, and stays.
     let isOurs = existing.map { $0.isDurable || $0.identity == found?.status.identity } ?? false
@@ -121,7 +129,7 @@ extension PathDecision {
         item: WriteBackItem(
           path: path, expected: onDisk.map { .content($0.hash) } ?? .absent,
           change: .write(text), context: WriteContext.side(path: path).text), isSide: true))
-    if let latest = wanted.last {
+    if let latest = new.last {
       result.report.note(kind == .refused ? .refused : .conflict, reading.path, latest.message)
     }
   }

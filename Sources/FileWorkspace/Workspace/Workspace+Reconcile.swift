@@ -194,13 +194,14 @@ extension Workspace {
     while true {
       let (paths, next) = try client.transaction { transaction -> ([String], String?) in
         let mirror = Mirror(transaction)
+        var sideNames = SideNames(try SideFiles(transaction).all(collection.folder), mainPath: mainPath)
         var paths: [String] = []
         let changed = try transaction.changedKeys(collection.table, after: last, limit: Self.rowBatchCount)
         for keyText in changed where seen.insert(keyText).inserted {
           hasNew = true
           if let entry = try mirror.entry(collection.folder, keyText: keyText) {
             if let path = entry.path { paths.append(path) }
-          } else if let path = try pathForNewFile(keyText, collection, transaction) {
+          } else if let path = try pathForNewFile(keyText, collection, transaction, &sideNames) {
             paths.append(path)
           } else {
             try transaction.clearChange(collection.table, keyText)
@@ -219,31 +220,40 @@ extension Workspace {
   }
 
   /// The path for a row that has no file yet; `nil` when there is no such row.
-  private func pathForNewFile(_ keyText: String, _ collection: Collection, _ transaction: EngineTransaction) throws
-    -> String?
-  {
+  private func pathForNewFile(
+    _ keyText: String, _ collection: Collection, _ transaction: EngineTransaction, _ sideNames: inout SideNames
+  ) throws -> String? {
     guard let key = collection.key(text: keyText) else { return nil }
-    let row = try transaction.row(collection.table, key).values
-    // A row that is gone may still have something for a person to settle, which stands beside its file's place.
-    guard let values = try row ?? transaction.conflictedMutations(collection.table, key).last?.write.values else {
-      // Nothing waits any more: a side file that still stands is to be closed.
-      guard let side = try SideFiles(transaction).of(collection.folder, key).first else { return nil }
-      let path = mainPath(of: side.path)
+    // Beside a side file of its own, also where nothing waits any more and that is to be closed.
+    if let path = sideNames.path(of: keyText), try Mirror(transaction).entry(path: path) == nil {
       newFileKeys[PathKey(path)] = key
       return path
     }
+    let row = try transaction.row(collection.table, key).values
+    // A row that is gone may still have something for a person to settle, which stands beside its file's place.
+    guard let values = try row ?? transaction.conflictedMutations(collection.table, key).last?.write.values else {
+      return nil
+    }
     try loadNames(collection, transaction)
-    let former = try Mirror(transaction).formerPath(collection.folder, key)
     let taken = takenNames[collection.folder] ?? TakenNames()
+    func isTaken(_ name: String) -> Bool {
+      taken.contains(folded: name) || sideNames.isTaken(folded: name, besides: keyText)
+    }
     let path: String
-    if let former, !taken.contains(folded: FileNames.folded(WorkspacePath.name(of: former))) {
+    let former = try Mirror(transaction).formerPath(collection.folder, key)
+    if let former, !isTaken(FileNames.folded(WorkspacePath.name(of: former))) {
       path = former
     } else {
-      let name = FileNames.fileName(title: collection.title(values), id: keyText) { taken.contains(folded: $0) }
+      let title = collection.title(values) ?? former.map { FileNames.stem(of: WorkspacePath.name(of: $0)) }
+      let name = FileNames.fileName(title: title, id: keyText) { isTaken($0) }
       path = WorkspacePath.joined(collection.folder, name)
     }
-    // In place: a copy of all names for each new file would take a time that grows with the square of their number.
-    if row != nil { takenNames[collection.folder, default: TakenNames()].insert(WorkspacePath.name(of: path)) }
+    if row == nil {
+      sideNames.reserve(path, for: keyText)
+    } else {
+      // In place: a copy of all names for each new file would take a time that grows with the square of their number.
+      takenNames[collection.folder, default: TakenNames()].insert(WorkspacePath.name(of: path))
+    }
     newFileKeys[PathKey(path)] = key
     return path
   }
