@@ -9,7 +9,7 @@ SWIFT ?= swift
 CASES ?= Tests/StandInServerTests/Conformance
 CLIENTS = .build/clients-venv
 
-.PHONY: help setup setup-tests run test conformance test-clients lint format release install bench docs clean
+.PHONY: help setup setup-tests run test conformance test-clients sim lint format release install bench docs clean
 
 help:
 	@echo "make setup    install the missing Debian packages"
@@ -17,6 +17,7 @@ help:
 	@echo "make test     check the format and run every test"
 	@echo "make conformance  play a folder of answers recorded from a real PostgREST against 'tidemark serve' (CASES=DIR)"
 	@echo "make test-clients  run the real Python clients against 'tidemark serve' (SERVICES=\"auth rest\" for some)"
+	@echo "make sim      live thousands of simulated days of several replicas (SEEDS=1..2000)"
 	@echo "make release  build the program for use: .build/release/tidemark"
 	@echo "make install  put it into $(PREFIX)/bin"
 	@echo "make bench    measure it beside what this machine can do at best (BENCH=--quick for a short look)"
@@ -68,6 +69,12 @@ $(CLIENTS)/ready: Tests/Clients/requirements.txt
 	python3 -m venv $(CLIENTS)
 	$(CLIENTS)/bin/pip install --quiet --requirement $<
 	@touch $@
+
+# A failing seed is told with the command that lives it again. Hours of it: make sim SEEDS=1..100000
+SEEDS ?= 1..2000
+sim:
+	$(SWIFT) build -c release --product tidemark-sim
+	@"$$($(SWIFT) build -c release --show-bin-path)/tidemark-sim" --seeds $(SEEDS)
 
 # The library's documentation, from its comments and its articles.
 docs: setup

@@ -86,6 +86,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "DaemonTests", dependencies: ["Daemon"], swiftSettings: strict),
     .testTarget(name: "TidemarkTests", dependencies: ["tidemark"], exclude: ["Goldens"], swiftSettings: strict),
+    .testTarget(name: "SimulatorTests", dependencies: ["tidemark-sim"], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests", dependencies: ["tidemark", "offline-tasks", "tidemark-conformance"], swiftSettings: strict),
   ]

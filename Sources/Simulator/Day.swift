@@ -20,13 +20,15 @@ struct Day: Sendable {
   static let deedCount = 20
 
   init(_ random: inout SeededRandom) {
-    devices = random.oneIn(4) ? [1 + random.number(below: 3), 1 + random.number(below: 2)] : [1 + random.number(below: 3)]
+    devices =
+      random.oneIn(4) ? [1 + random.number(below: 3), 1 + random.number(below: 2)] : [1 + random.number(below: 3)]
     pullSeconds = random.pick([10, 30, 60]) ?? 30
     conflicts = random.pick(weighted: [(4, "hold"), (1, "mine"), (1, "theirs")])
     accessTokenSeconds = random.oneIn(3) ? 120 : 3_600
     skewSeconds = random.oneIn(3) ? 7_200 : 0
     let isCalm = random.oneIn(4)
-    weather = Weather(delayMilliseconds: random.pick([5, 60, 900]) ?? 60, trouble: isCalm ? 0 : random.pick([10, 60, 200]) ?? 0)
+    weather = Weather(
+      delayMilliseconds: random.pick([5, 60, 900]) ?? 60, trouble: isCalm ? 0 : random.pick([10, 60, 200]) ?? 0)
     eventDelayMilliseconds = random.pick([2, 40, 600]) ?? 2
     overflow = random.oneIn(3) ? 150 : 0
     pauseMilliseconds = random.pick([30, 900, 20_000]) ?? 900

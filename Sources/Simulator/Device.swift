@@ -97,7 +97,8 @@ final class Device {
     let life = Life { world.trace("\(name): killed in the middle") }
     let watcher = makeWatcher()
     let network = SimulatedNetwork(
-      world.server, world.timeline, life, random: random.fork(), weather: { [surroundings] in surroundings.mood.withLock(\.weather) },
+      world.server, world.timeline, life, random: random.fork(),
+      weather: { [surroundings] in surroundings.mood.withLock(\.weather) },
       trace: { line, isWrite in isWrite ? world.stir("\(name): \(line)") : world.trace("\(name): \(line)") })
     let store = try EngineStore(
       path: databasePath, clock: clock, callerMigrations: Workspace.migrations,

@@ -54,8 +54,7 @@ struct Main {
     var failed = 0
     let start = ContinuousClock.now
     for seed in range {
-      let choose = kept.map { kept in { (deeds: [Deed]) in kept.filter(deeds.indices.contains).map { deeds[$0] } } }
-      let outcome = try Simulation(seed: seed, deeds: choose, keepsLines: isTracing).run()
+      let outcome = try Simulation(seed: seed, kept: kept, keepsLines: isTracing).run()
       if isTracing { for line in outcome.lines { print(line) } }
       if range.count == 1 { print("seed \(seed): digest \(String(outcome.digest, radix: 16))") }
       if outcome.complaints.isEmpty { continue }
@@ -68,7 +67,9 @@ struct Main {
       }
     }
     let seconds = (ContinuousClock.now - start).seconds
-    print("\(range.count) days in \(seconds.rounded(to: 1)) s, \((Double(range.count) / seconds).rounded(to: 1)) a second; \(failed) failed")
+    print(
+      "\(range.count) days in \(seconds.rounded(to: 1)) s, \((Double(range.count) / seconds).rounded(to: 1)) a second; \(failed) failed"
+    )
     return failed == 0
   }
 }

@@ -84,7 +84,8 @@ struct Person {
       writer.close()
       files.sync()
       done()
-      world.trace("\(name): person has written all of \(file): \(String(decoding: new, as: UTF8.self).filter { $0 != "\n" })")
+      world.trace(
+        "\(name): person has written all of \(file): \(String(decoding: new, as: UTF8.self).filter { $0 != "\n" })")
     }
   }
 

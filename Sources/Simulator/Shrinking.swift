@@ -1,12 +1,25 @@
 /// Finds a short part of a day that still fails.
 struct Shrinking {
-  let seed: UInt64
+  /// How many deeds the day has.
+  let count: Int
+  /// Whether a day of only these deeds fails.
+  let fails: (_ kept: [Int]) throws -> Bool
+
+  init(count: Int, fails: @escaping (_ kept: [Int]) throws -> Bool) {
+    self.count = count
+    self.fails = fails
+  }
+
+  /// Of the day of a seed.
+  init(seed: UInt64) throws {
+    count = try Simulation(seed: seed, keepsLines: false).deedCount
+    fails = { kept in !(try Simulation(seed: seed, kept: kept, keepsLines: false).run().complaints.isEmpty) }
+  }
 
   /// The indexes of the deeds that are left: none of them can go without the day going well.
   func shortest() throws -> [Int] {
-    var kept: [Int] = []
-    _ = try Simulation(seed: seed, deeds: { kept = Array($0.indices); return [] }, keepsLines: false)
-    var size = max(kept.count / 2, 1)
+    var kept = Array(0..<count)
+    var size = max(count / 2, 1)
     while true {
       var start = 0
       var hasShrunk = false
@@ -22,10 +35,5 @@ struct Shrinking {
       if size == 1, !hasShrunk { return kept }
       if !hasShrunk { size = max(size / 2, 1) }
     }
-  }
-
-  private func fails(_ kept: [Int]) throws -> Bool {
-    let outcome = try Simulation(seed: seed, deeds: { deeds in kept.map { deeds[$0] } }, keepsLines: false).run()
-    return !outcome.complaints.isEmpty
   }
 }

@@ -73,10 +73,14 @@ final class SimulatedServer: Sendable {
   // MARK: Accounts
 
   /// A new account.
-  func signUp(_ email: String) async throws -> Session { try await auth().signUp(email: email, password: Self.password) }
+  func signUp(_ email: String) async throws -> Session {
+    try await auth().signUp(email: email, password: Self.password)
+  }
 
   /// A session of its own for an account.
-  func signIn(_ email: String) async throws -> Session { try await auth().signIn(email: email, password: Self.password) }
+  func signIn(_ email: String) async throws -> Session {
+    try await auth().signIn(email: email, password: Self.password)
+  }
 
   private func auth() throws -> AuthClient {
     AuthClient(

@@ -21,7 +21,6 @@ final class Simulation {
   private var devices: [Device] = []
   private var words = SavedWords()
   private var buffers = Buffers()
-  /// Devices whose program waits to be started again.
   private var users: [String] = []
 
   /// Longer than every wait of the program: a world in which nothing is stirred for so long is at rest.
@@ -29,14 +28,19 @@ final class Simulation {
   /// So many waits must be enough to come to rest.
   private static let restCountMax = 20
 
-  /// - Parameter deeds: A part of the seed's day, for finding the shortest one that fails; the whole day by default.
-  init(seed: UInt64, deeds chosen: (([Deed]) -> [Deed])? = nil, keepsLines: Bool) throws {
+  /// How many deeds the day has.
+  var deedCount: Int { deeds.count }
+
+  /// - Parameters:
+  ///   - kept: The indexes of the deeds that are done, for finding the shortest day that fails; all by default.
+  ///   - keepsLines: Whether the trace is kept, not only its digest.
+  init(seed: UInt64, kept: [Int]? = nil, keepsLines: Bool) throws {
     self.seed = seed
     var random = SeededRandom(seed: seed)
     let day = Day(&random)
     let planned = Deed.day(day, &random)
-    deeds = chosen?(planned) ?? planned
-    world = try World(day, seed: seed, &random, keepsLines: keepsLines)
+    deeds = kept.map { $0.filter(planned.indices.contains).map { planned[$0] } } ?? planned
+    world = try World(day, &random, keepsLines: keepsLines)
     self.random = random
   }
 
@@ -63,13 +67,10 @@ final class Simulation {
 
   // MARK: Time
 
-  /// Lets everything happen that happens within a while.
-  private func pass(nanoseconds: Int64) {
-    let limit = world.timeline.now + nanoseconds
-    repeat {
-      while world.executor.runOne() {}
-      buryTheDead()
-    } while world.timeline.advance(upTo: limit) || world.executor.runOne()
+  private func pass(nanoseconds: Int64) { world.pass(nanoseconds: nanoseconds) { buryTheDead() } }
+
+  private func buryTheDead() {
+    for device in devices where device.run?.life.isOver == true { device.kill(losesPower: false) }
   }
 
   /// Lets the world come to rest: edits have stopped and faults have healed, so nothing may stir for ever.
@@ -82,34 +83,13 @@ final class Simulation {
     world.complain("the world does not come to rest")
   }
 
-  /// Waits for an async call of the world itself.
-  private func wait<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
-    let box = Box<T>()
-    Task(executorPreference: world.executor) {
-      do { box.result = .success(try await body()) } catch { box.result = .failure(error) }
-    }
-    while box.result == nil {
-      if !world.executor.runOne(), !world.timeline.advance(upTo: world.timeline.now + 60_000_000_000) { break }
-    }
-    guard let result = box.result else { throw Killed() }
-    return try result.get()
-  }
-
-  private final class Box<T: Sendable>: @unchecked Sendable {  // Proof: one thread runs everything.
-    var result: Result<T, any Error>?
-  }
-
-  private func buryTheDead() {
-    for device in devices where device.run?.life.isOver == true { device.kill(losesPower: false) }
-  }
-
   // MARK: The day
 
   private func begin() throws {
     let server = world.server
     for (index, count) in world.day.devices.enumerated() {
       let email = "person\(index + 1)@example.org"
-      let user = try wait { try await server.signUp(email) }.user.id
+      let user = try world.wait { try await server.signUp(email) }.user.id
       users.append(user)
       for number in 0..<world.day.rowsAtStart {
         server.insert([
@@ -118,8 +98,9 @@ final class Simulation {
         ])
       }
       for _ in 0..<count {
-        let session = try wait { try await server.signIn(email) }
-        let skew = world.day.skewSeconds == 0 ? 0 : random.number(below: 2 * world.day.skewSeconds) - world.day.skewSeconds
+        let session = try world.wait { try await server.signIn(email) }
+        let skew =
+          world.day.skewSeconds == 0 ? 0 : random.number(below: 2 * world.day.skewSeconds) - world.day.skewSeconds
         let device = try Device(
           world, name: "d\(devices.count + 1)", email: email, session: session, skew: .seconds(skew), random.fork())
         device.change { mood in
@@ -202,7 +183,7 @@ final class Simulation {
       device.setDiskFull(false)
       device.setClock(skew: .zero)
       let email = device.email
-      device.session.save(try wait { try await server.signIn(email) })
+      device.session.save(try world.wait { try await server.signIn(email) })
       // A program that was killed is started again; one that was told that its session is over, too.
       device.stop()
     }

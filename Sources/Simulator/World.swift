@@ -18,13 +18,43 @@ final class World: Sendable {
   private let keepsLines: Bool
 
   /// - Parameter keepsLines: Whether the trace is kept, not only its digest.
-  init(_ day: Day, seed: UInt64, _ random: inout SeededRandom, keepsLines: Bool) throws {
+  init(_ day: Day, _ random: inout SeededRandom, keepsLines: Bool) throws {
     self.day = day
     self.keepsLines = keepsLines
     timeline = Timeline(start: 1_790_000_000_000_000_000)
     executor = SeededExecutor(seed: random.next())
     server = try SimulatedServer(timeline, &random, accessTokenSeconds: day.accessTokenSeconds)
   }
+
+  // MARK: Time
+
+  /// Lets everything happen that happens within a while; `each` is called whenever nothing is left to do at a time.
+  func pass(nanoseconds: Int64, each: () -> Void = {}) {
+    let limit = timeline.now + nanoseconds
+    repeat {
+      while executor.runOne() {}
+      each()
+    } while timeline.advance(upTo: limit) || executor.runOne()
+  }
+
+  /// Lives on until an async call of the world itself has ended.
+  func wait<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
+    let box = Box<T>()
+    Task(executorPreference: executor) {
+      do { box.result = .success(try await body()) } catch { box.result = .failure(error) }
+    }
+    while box.result == nil {
+      if !executor.runOne(), !timeline.advance(upTo: timeline.now + 60_000_000_000) { break }
+    }
+    guard let result = box.result else { throw CancellationError() }
+    return try result.get()
+  }
+
+  private final class Box<T: Sendable>: @unchecked Sendable {  // Proof: one thread runs everything.
+    var result: Result<T, any Error>?
+  }
+
+  // MARK: The account
 
   /// Notes what happened; the digest of all notes tells two runs of one seed apart.
   func trace(_ text: @autoclosure () -> String) {

@@ -134,6 +134,18 @@ struct GuardedReplayTests {
     desk.checkScript()
   }
 
+  @Test(
+    "a delete whose writer never had the row goes through only while the row shows nothing else than the writer put there",
+    arguments: [(false, Counts(synced: 1)), (true, Counts(conflicted: 1))])
+  func deleteOfUnseenRow(isDoneElsewhere: Bool, counts: Counts) async throws {
+    let row = Desk.json("Buy milk", done: isDoneElsewhere, t2)
+    let desk = try Desk(
+      [.rows(row)] + (isDoneElsewhere ? [] : [.rows(row)]), resolver: ConflictResolvers.holdDisagreements)
+    try desk.delete(base: WriteBase(values: ["title": "Buy milk"], version: nil))
+    #expect(Counts(await desk.sync()) == counts)
+    desk.checkScript()
+  }
+
   @Test("a denied write has no server error and its row shows the server's values again")
   func denied() async throws {
     let desk = try Desk([.nothing, .rows(Desk.json("Buy milk", t1))])

@@ -52,7 +52,7 @@ extension FileNames {
   public static func problemNote(of main: String) -> String { stem(of: main) + ".problem.txt" }
 
   /// The name without `.json`.
-  static func stem(of main: String) -> String {
+  private static func stem(of main: String) -> String {
     main.hasSuffix(".json") ? String(main.dropLast(5)) : main
   }
 

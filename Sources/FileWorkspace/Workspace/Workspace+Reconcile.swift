@@ -244,7 +244,8 @@ extension Workspace {
     if let former, !isTaken(FileNames.folded(WorkspacePath.name(of: former))) {
       path = former
     } else {
-      let title = collection.title(values) ?? former.map { FileNames.stem(of: WorkspacePath.name(of: $0)) }
+      var title = collection.title(values)
+      if title.isEmpty, let former { title = FileNames.title(fromFileName: WorkspacePath.name(of: former)) ?? "" }
       let name = FileNames.fileName(title: title, id: keyText) { isTaken($0) }
       path = WorkspacePath.joined(collection.folder, name)
     }

@@ -335,3 +335,25 @@ struct SideFileHandlingTests {
     #expect(try one.isClear)
   }
 }
+
+@Suite("Two rows that are gone")
+struct TwoGoneRowsTests {
+  @Test("and had one name one after the other get side files of their own")
+  func oneName() async throws {
+    let world = try await TaskWorld.make([task(1, "A"), task(2, "B")])
+    let replica = try world.replica()
+    try await replica.settle()
+    try replica.edit("a.json", ["notes": "of A"])
+    _ = try await replica.workspace.look(at: ["tasks/a.json"])
+    try replica.move("b.json", "a.json")
+    try replica.edit("a.json", ["notes": "of B"])
+    _ = try await replica.workspace.scan()
+    world.delete(key(1))
+    world.delete(key(2))
+    try await replica.settle()
+    let sides = replica.names.filter { $0.hasSuffix(".mine.json") }
+    #expect(Set(sides.map { replica.json($0)?["notes"] }) == ["of A", "of B"])
+    #expect(sides.contains("a.mine.json"))
+    #expect(try await replica.sync().isQuiet)
+  }
+}

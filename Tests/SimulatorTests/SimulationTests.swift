@@ -1,0 +1,50 @@
+import Testing
+
+@testable import tidemark_sim
+
+@Suite("A simulated day", .serialized)
+struct SimulationTests {
+  /// Seeds that every run lives; the long sets are `make sim` and `make soak`.
+  static let quick: ClosedRange<UInt64> = 1...12
+
+  @Test("ends with nothing lost, nothing doubled and every folder equal to the server", arguments: quick)
+  func goesWell(seed: UInt64) throws {
+    let outcome = try Simulation(seed: seed, keepsLines: true).run()
+    #expect(outcome.complaints.isEmpty, "\(outcome.lines.suffix(60).joined(separator: "\n"))")
+  }
+
+  @Test("is the same, line for line, when its seed is lived again")
+  func repeats() throws {
+    let outcomes = try (0..<2).map { _ in try Simulation(seed: 7, keepsLines: true).run() }
+    #expect(outcomes[0].lines == outcomes[1].lines)
+    #expect(outcomes[0].lines.count > 50)
+  }
+
+  @Test("is another for another seed")
+  func differs() throws {
+    let digests = try (20..<23).map { try Simulation(seed: $0, keepsLines: false).run().digest }
+    #expect(Set(digests).count == 3)
+  }
+
+  @Test("ends at once when the program is stopped before it has begun")
+  func stopsEarly() throws {
+    var random = SeededRandom(seed: 1)
+    var day = Day(&random)
+    day.skewSeconds = 0
+    let world = try World(day, &random, keepsLines: false)
+    let server = world.server
+    let session = try world.wait { try await server.signUp("person@example.org") }
+    let device = try Device(
+      world, name: "d", email: "person@example.org", session: session, skew: .zero, random.fork())
+    try device.start()
+    device.stop()
+    world.pass(nanoseconds: 1_000_000_000)
+    #expect(!device.isRunning)
+  }
+
+  @Test("that fails is made shorter, to deeds that are all needed")
+  func shrinks() throws {
+    let shrinking = Shrinking(count: 12) { kept in kept.contains(3) && kept.contains(8) }
+    #expect(try shrinking.shortest() == [3, 8])
+  }
+}
