@@ -14,9 +14,11 @@ final class SimulatedServer: Sendable {
   init(_ timeline: Timeline, _ random: inout SeededRandom, accessTokenSeconds: Int) throws {
     self.timeline = timeline
     let random = Mutex(random.fork())
+    var auth = AuthSettings(passwordCost: 4)
+    auth.tokenSeconds = accessTokenSeconds
     standIn = try StandIn(
       StandInConfiguration(
-        accessTokenSeconds: accessTokenSeconds, passwordRounds: 1,
+        auth: auth,
         effects: StandInEffects(
           now: { timeline.tick() },
           randomBytes: { count in
