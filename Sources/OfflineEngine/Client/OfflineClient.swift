@@ -15,6 +15,8 @@ public final class OfflineClient: Sendable {
   let store: EngineStore
   let network = NetworkSwitch()
   let tables: TableClient
+  /// The copies of objects; `nil` where there is no place for them.
+  let files: FileCache?
   let scheduler: PassScheduler
   private let state = Mutex(State())
 
@@ -46,6 +48,9 @@ public final class OfflineClient: Sendable {
         path: configuration.databasePath, clock: environment.clock, schema: configuration.schema)
     } catch {
       throw OfflineError(storing: error)
+    }
+    files = configuration.filesFolder.map { [store] folder in
+      FileCache(store, folder: folder, bytesMax: configuration.fileCacheBytesMax)
     }
     tables = TableClient(project: configuration.project, http: environment.http)
     auth = AuthSession(
@@ -320,7 +325,7 @@ public final class OfflineClient: Sendable {
   /// How often the data on this device was cleared.
   var clearings: Int { state.withLock(\.clearings) }
 
-  /// Deletes everything that this database holds, of every user: cached rows, the queue and both lists.
+  /// Deletes everything that this database holds, of every user: cached rows, the queue, both lists and copies of objects.
   ///
   /// Passes in progress end first. What was queued is lost; the session stays.
   public func clearLocalData() async throws {
@@ -342,6 +347,7 @@ public final class OfflineClient: Sendable {
         throw OfflineError(storing: error)
       }
     }
+    try files?.sweep()
   }
 
   private func interruptingPasses(

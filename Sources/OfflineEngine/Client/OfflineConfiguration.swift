@@ -32,6 +32,11 @@ public struct OfflineConfiguration: Sendable {
   public var readsPastRowLimit = false
   /// How much of the answers to reads is kept; `nil` keeps them all.
   public var cacheBounds: CacheBounds? = .standard
+  /// The folder that holds copies of objects, this client's alone; `nil` puts it beside the database, under its name with
+  /// `.files` behind it, and a client in memory has none.
+  public var fileCacheFolder: String?
+  /// How many bytes the copies of objects may have together; beyond that those go that were unused for the longest time.
+  public var fileCacheBytesMax: Int64 = 256 << 20
   /// Where the session lives between runs; `nil` makes a client without Auth, whose requests carry the project's key.
   public var sessionStorage: (any SessionStorage)?
   /// What says when the network comes and goes; `nil` leaves it unknown, which counts as online.
@@ -52,6 +57,9 @@ extension OfflineConfiguration {
     TableDescription(
       name: name, keyColumns: primaryKeys[name] ?? ["id"], versionColumn: versionColumns[name], columns: [])
   }
+
+  /// Where copies of objects are kept; `nil` for nowhere.
+  var filesFolder: String? { fileCacheFolder ?? (databasePath == ":memory:" ? nil : databasePath + ".files") }
 
   /// Finds what cannot work.
   func validate() throws(OfflineError) {

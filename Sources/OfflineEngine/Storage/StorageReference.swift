@@ -2,8 +2,8 @@ import SupabaseAPI
 
 /// One bucket of the project's Storage.
 ///
-/// Nothing here is queued: a call does its work now or throws. While network access is off every call that needs the
-/// server throws `OfflineError.networkDisabled`.
+/// Nothing here is queued: a call does its work now or throws. While network access is off a download is answered from the
+/// copy on this device, and every other call that needs the server throws `OfflineError.networkDisabled`.
 public struct StorageReference: Sendable {
   let client: OfflineClient
   /// The bucket's id.
@@ -42,9 +42,11 @@ public struct StorageReference: Sendable {
     _ path: String, data: [UInt8], options: UploadOptions = UploadOptions()
   ) async throws -> UploadedObject {
     let place = try objectPath(path)
-    return try await call { storage, token throws(SupabaseError) in
+    let stored = try await call { storage, token throws(SupabaseError) in
       try await storage.upload(place, .bytes(data), options, accessToken: token)
     }
+    try forgetCopies([place])
+    return stored
   }
 
   /// Stores a file as an object, read while it is sent.
@@ -72,12 +74,16 @@ public struct StorageReference: Sendable {
   ) async throws -> UploadedObject {
     let place = try objectPath(path)
     let sent = try Self.open(file)
+    let stored: UploadedObject
     if sent.size > ResumableClient.pieceBytes {
-      return try await ResumableRun(self, place, sent, options, report: report).run()
+      stored = try await ResumableRun(self, place, sent, options, report: report).run()
+    } else {
+      stored = try await send(sent, report) { storage, token, progress throws(SupabaseError) in
+        try await storage.upload(place, .source(sent.whole), options, accessToken: token, progress: progress)
+      }
     }
-    return try await send(sent, report) { storage, token, progress throws(SupabaseError) in
-      try await storage.upload(place, .source(sent.whole), options, accessToken: token, progress: progress)
-    }
+    try forgetCopies([place])
+    return stored
   }
 
   /// Replaces an object by bytes; its metadata as well.
@@ -86,9 +92,11 @@ public struct StorageReference: Sendable {
     _ path: String, data: [UInt8], options: UploadOptions = UploadOptions()
   ) async throws -> UploadedObject {
     let place = try objectPath(path)
-    return try await call { storage, token throws(SupabaseError) in
+    let stored = try await call { storage, token throws(SupabaseError) in
       try await storage.upload(place, .bytes(data), options, replaces: true, accessToken: token)
     }
+    try forgetCopies([place])
+    return stored
   }
 
   /// Replaces an object by a file; its metadata as well.
@@ -120,15 +128,18 @@ public struct StorageReference: Sendable {
 
   // MARK: Downloading
 
-  /// Reads an object, at most 64 MiB.
+  /// Reads an object, at most 64 MiB; while network access is off, from the copy on this device.
   public func download(_ path: String, transform: ImageTransformation? = nil) async throws -> [UInt8] {
     let place = try objectPath(path)
+    if try isAnsweredFromCopy(transform) { return try bytesOfCopy(place) }
     return try await call { storage, token throws(SupabaseError) in
       try await storage.download(place, transform: transform, accessToken: token).body
     }
   }
 
   /// Reads an object into a file, which is there only when it is whole; one that is there is replaced.
+  ///
+  /// While network access is off the copy on this device is taken.
   @discardableResult
   public func download(
     _ path: String, to file: String, transform: ImageTransformation? = nil
@@ -148,6 +159,7 @@ public struct StorageReference: Sendable {
     report: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> DownloadedObject {
     let place = try objectPath(path)
+    if try isAnsweredFromCopy(transform) { return try writeCopy(place, to: file) }
     do {
       let progress = Monotonic(total: nil, report)
       let (response, received) = try await call { storage, token throws(SupabaseError) in
@@ -205,15 +217,18 @@ public struct StorageReference: Sendable {
     try await call { storage, token throws(SupabaseError) in
       try await storage.move(source, to: target, accessToken: token)
     }
+    try forgetCopies([source, target])
   }
 
   /// Stores an object under a second key.
   @discardableResult
   public func copy(from path: String, to other: String, upsert: Bool = false) async throws -> UploadedObject {
     let (source, target) = (try objectPath(path), try objectPath(other))
-    return try await call { storage, token throws(SupabaseError) in
+    let stored = try await call { storage, token throws(SupabaseError) in
       try await storage.copy(source, to: target, upserts: upsert, accessToken: token)
     }
+    try forgetCopies([target])
+    return stored
   }
 
   /// Removes objects.
@@ -223,9 +238,11 @@ public struct StorageReference: Sendable {
   public func remove(_ paths: [String]) async throws -> [String] {
     guard !paths.isEmpty else { return [] }
     let places = try paths.map(objectPath)
-    return try await call { storage, token throws(SupabaseError) in
+    let removed = try await call { storage, token throws(SupabaseError) in
       try await storage.remove(bucket, places, accessToken: token)
     }
+    try forgetCopies(places)
+    return removed
   }
 
   // MARK: URLs
@@ -310,8 +327,12 @@ public struct DownloadedObject: Sendable, Hashable {
   /// Changes with every write of other bytes; with its quotes.
   public var etag: String?
 
+  init(contentType: String?, etag: String?) {
+    self.contentType = contentType
+    self.etag = etag
+  }
+
   init(_ response: HTTPResponse) {
-    contentType = response.fields["Content-Type"]
-    etag = response.fields["ETag"]
+    self.init(contentType: response.fields["Content-Type"], etag: response.fields["ETag"])
   }
 }

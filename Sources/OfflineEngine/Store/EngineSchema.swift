@@ -270,5 +270,23 @@ extension Migration {
         PRIMARY KEY (user_id, bucket, object_key)
       ) WITHOUT ROWID;
       """),
+    Migration(
+      "copies of objects",
+      """
+      -- Each file's row; the file lies in the client's folder under its id. Times are nanoseconds since 1970.
+      CREATE TABLE cached_file (
+        user_id TEXT NOT NULL,
+        bucket TEXT NOT NULL,
+        object_key TEXT NOT NULL,
+        file_id TEXT NOT NULL UNIQUE,
+        etag TEXT NOT NULL,
+        content_type TEXT,
+        size INTEGER NOT NULL,
+        fetched_at INTEGER NOT NULL,
+        used_at INTEGER NOT NULL,
+        PRIMARY KEY (user_id, bucket, object_key)
+      ) WITHOUT ROWID;
+      CREATE INDEX cached_file_used ON cached_file (used_at);
+      """),
   ]
 }

@@ -128,7 +128,7 @@ public struct EngineTransaction {
   func clearEverything() throws {
     for table in [
       "mutation", "mutation_count", "cached_row", "made_row", "row_change", "pull_state", "cached_list",
-      "resumable_upload",
+      "resumable_upload", "cached_file",
     ] {
       try database.execute("DELETE FROM \(table)")
     }

@@ -11,8 +11,13 @@ final class PhotoDesk {
   let folder = FileManager.default.temporaryDirectory.appending(path: "photos-\(UUID().uuidString)")
   let session: Session
   private(set) var client: OfflineClient
+  private var others: [OfflineClient] = []
+  private let fileCacheBytesMax: Int64
 
-  init(_ change: (inout StandInConfiguration) -> Void = { _ in }) async throws {
+  init(
+    fileCacheBytesMax: Int64 = 1 << 30, _ change: (inout StandInConfiguration) -> Void = { _ in }
+  ) async throws {
+    self.fileCacheBytesMax = fileCacheBytesMax
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     var configuration = StandInConfiguration()
     change(&configuration)
@@ -20,28 +25,30 @@ final class PhotoDesk {
     try server.start()
     let project = try Project(url: server.url, key: Secret(server.publishableKey))
     session = try await AuthClient(project: project, http: http).signUpAnonymously()
-    client = try Self.client(project, session, http, folder)
-    try await open()
+    client = try Self.client(project, session, http, folder, "state", fileCacheBytesMax)
+    try await Self.open(client)
   }
 
   deinit {
-    client.close()
+    for client in [client] + others { client.close() }
     server.stop()
     try? FileManager.default.removeItem(at: folder)
   }
 
   private static func client(
-    _ project: Project, _ session: Session, _ http: CurlExchange, _ folder: URL
+    _ project: Project, _ session: Session, _ http: CurlExchange, _ folder: URL, _ name: String,
+    _ fileCacheBytesMax: Int64
   ) throws -> OfflineClient {
     var configuration = OfflineConfiguration(
-      project: project, databasePath: folder.appending(path: "state.sqlite").path(percentEncoded: false))
+      project: project, databasePath: folder.appending(path: "\(name).sqlite").path(percentEncoded: false))
     configuration.sessionStorage = MemorySession(session)
+    configuration.fileCacheBytesMax = fileCacheBytesMax
     let environment = EngineEnvironment(
       clock: LiveClock(), http: http, makeID: { UUID().uuidString.lowercased() })
     return try OfflineClient(configuration, environment: environment)
   }
 
-  private func open() async throws {
+  private static func open(_ client: OfflineClient) async throws {
     try await client.open()
     for await _ in client.store.changes.rings() where client.notedSession?.isSettled ?? false { break }
   }
@@ -49,8 +56,17 @@ final class PhotoDesk {
   /// The program ends and begins anew, with what it had on the disk.
   func restart() async throws {
     client.close()
-    client = try Self.client(client.configuration.project, session, http, folder)
-    try await open()
+    client = try Self.client(client.configuration.project, session, http, folder, "state", fileCacheBytesMax)
+    try await Self.open(client)
+  }
+
+  /// Another device of the same user.
+  func another() async throws -> OfflineClient {
+    let other = try Self.client(
+      client.configuration.project, session, http, folder, "other\(others.count)", fileCacheBytesMax)
+    others.append(other)
+    try await Self.open(other)
+    return other
   }
 
   var user: String { session.user.id }
