@@ -1,6 +1,7 @@
 import LosslessJSON
 import SQLite
 import SupabaseAPI
+import Synchronization
 import Testing
 
 @testable import OfflineEngine
@@ -392,6 +393,71 @@ struct PullTests {
     #expect(try await ground.replica.pull().gone == 1)
     #expect(try ground.replica.row(key(4)).isGone)
     #expect(try ground.replica.rowCount == 9)
+  }
+
+  @Test("other columns or other conditions than before are read from the start")
+  func otherShape() async throws {
+    let ground = try await Ground(30)
+    try await ground.replica.pull()
+    for number in 1...5 { try ground.world.change(key(number), ["done": true]) }
+    try await ground.replica.pull()
+    var table = World.tasks
+    table.columns = ["title", "created_at"]
+    table.conditions = [.eq("done", true)]
+    let other = Replica(ground.replica, tables: [table])
+    #expect(try await other.pull() == PullReport(changed: 5, heldVanished: 25))
+    #expect(try other.cached(key(3))?.values?["created_at"] != nil)
+    #expect(try await other.pull(isConfirmed: true) == PullReport(gone: 25))
+    #expect(try other.rowCount == 5)
+  }
+
+  // MARK: Late answers
+
+  @Test("an answer that was asked for before a row was learned of does not undo that", arguments: [false, true])
+  func lateAnswer(isFirst: Bool) async throws {
+    let ground = try await Ground(10)
+    if !isFirst {
+      try await ground.replica.pull()
+      ground.world.clock.advance(by: .seconds(120))
+      try ground.world.change(key(4), ["notes": "older"])
+    }
+    let isTold = Mutex(false)
+    ground.replica.http.after { request in
+      let isFirst = isTold.withLock { told in
+        defer { told = true }
+        return !told
+      }
+      guard isFirst else { return nil }
+      // While the answer travels, the row changes and the device is told.
+      try? ground.world.change(key(4), ["notes": "newer"])
+      let row = try? ground.world.rows().first { $0["id"] == key(4).values[0] }
+      try? ground.replica.client.transaction {
+        try $0.setCachedRow(World.tasks, key(4), (row ?? [:]).picking(World.tasks.readColumns))
+      }
+      return nil
+    }
+    try await ground.replica.pull()
+    #expect(try ground.replica.cached(key(4))?.values?["notes"] == "newer")
+    #expect(try ground.replica.cached(key(4))?.isStale == false)
+    try ground.checkSame()
+  }
+
+  @Test("a row that is made anew while it is found missing is not gone")
+  func madeMeanwhile() async throws {
+    let ground = try await Ground(10)
+    try await ground.replica.pull()
+    let row = try #require(try ground.world.rows().first { $0["id"] == key(4).values[0] })
+    try ground.world.admin("DELETE", "/rest/v1/tasks?id=eq.\(key(4).text)")
+    ground.replica.http.after { request in
+      guard request.line.contains("id=in.") else { return nil }
+      try? ground.world.lay([row])
+      try? ground.replica.client.transaction {
+        try $0.setCachedRow(World.tasks, key(4), row.picking(World.tasks.readColumns))
+      }
+      return nil
+    }
+    #expect(try await ground.replica.pull().gone == 0)
+    #expect(try ground.replica.row(key(4)).values != nil)
   }
 
   // MARK: Rows to be read again

@@ -14,6 +14,8 @@ final class AcceptedWrites: Sendable {
       case write(Write, returned: [JSONObject]?)
       /// A row that was reported; `nil` for one that is gone.
       case row(key: String, JSONObject?)
+      /// A mirrored row that was learned of, by its key's text.
+      case mirrored(key: String)
       /// Something that cannot be laid over a list.
       case unknown
     }
@@ -68,5 +70,13 @@ final class AcceptedWrites: Sendable {
         $0.number > place && $0.user == user && $0.schema == schema && $0.table == table
       }
     }
+  }
+
+  /// The mirrored rows that were learned of after a read was sent.
+  func mirroredKeys(since place: Int, user: String, schema: String, table: String) -> Set<String> {
+    Set(
+      since(place, user: user, schema: schema, table: table).compactMap {
+        if case .mirrored(let key) = $0.kind { key } else { nil }
+      })
   }
 }

@@ -54,13 +54,13 @@ extension EngineTransaction {
   }
 
   /// How many rows of the table the server showed and still has, as far as this device knows.
+  ///
+  /// The number is kept beside the rows: every pull asks for it.
   public func cachedRowCount(_ table: String) throws -> Int {
     Int(
       try database.first(
-        """
-        SELECT count(*) AS n FROM cached_row INDEXED BY cached_row_version
-        WHERE user_id = ? AND table_name = ? AND body IS NOT NULL
-        """, [.text(user), .text(table)])?.integer("n") ?? 0)
+        "SELECT number FROM cached_row_count WHERE user_id = ? AND table_name = ?", [.text(user), .text(table)])?
+        .integer("number") ?? 0)
   }
 
   /// The key texts of the rows that the server showed and still has, as far as this device knows.
@@ -91,7 +91,10 @@ extension EngineTransaction {
   func learnRow(_ table: TableDescription, _ key: RowKey, _ values: JSONObject) throws -> Bool {
     let before = try cachedRow(table.name, key)
     let version = table.version(of: values)
-    guard before != CachedRow(values: values, version: version, isStale: false) else { return false }
+    guard before != CachedRow(values: values, version: version, isStale: false) else {
+      news.add(.mirrored(key: key.text), schema: schema, table: table.name)
+      return false
+    }
     try store(table.name, key, values: values, version: version, isStale: false)
     guard before?.values != values else { return false }
     try noteChange(table.name, key)
@@ -168,6 +171,7 @@ extension EngineTransaction {
         .text(user), .text(table), .text(key.text),
         .optional(values.map { JSONValue.object($0).serialized() }), .optional(version), .integer(isStale ? 1 : 0),
       ])
+    news.add(.mirrored(key: key.text), schema: schema, table: table)
   }
 
   // MARK: Changes
@@ -255,6 +259,15 @@ extension EngineTransaction {
       "SELECT body FROM cached_row WHERE user_id = ? AND table_name = ? AND key = ?",
       [.text(user), .text(table.name), .text(text)])
     return try row?.text("body").map(Self.object).flatMap(table.key)
+  }
+
+  /// Has a row read again that the server showed and still has.
+  func setStale(_ table: String, _ key: RowKey) throws {
+    try database.execute(
+      """
+      UPDATE cached_row SET is_stale = 1
+      WHERE user_id = ? AND table_name = ? AND key = ? AND body IS NOT NULL AND NOT is_stale
+      """, [.text(user), .text(table), .text(key.text)])
   }
 
   /// Takes a row off the list of those to be read again.

@@ -123,6 +123,7 @@ extension EngineTransaction {
         case .write(let write, let returned): try editor.lay(write, returned: returned, known: known)
         case .row(let key, let record): if !query.agrees(rows.first { $0.key == key }?.row, record) { isStale = true }
         case .unknown: isStale = true
+        case .mirrored: break  // No list shows it.
         }
       }
       let result = editor.result()

@@ -15,6 +15,12 @@ struct PullState: Sendable, Equatable {
   var sweptAt: WallTime?
   /// Rows that the last sweep missed and that wait for a person, since too many were missing at once.
   var heldVanished = 0
+  /// The key of the last row that an unfinished first pull read; the next one goes on behind it.
+  var firstKey: RowKey?
+  /// The server's time when the first pull began, in seconds since the Unix epoch.
+  var firstDate: Int64?
+  /// Which columns were read under which conditions; `nil` for what an older program read.
+  var shape: String?
 }
 
 extension EngineTransaction {
@@ -23,29 +29,35 @@ extension EngineTransaction {
       let row = try database.first(
         "SELECT * FROM pull_state WHERE user_id = ? AND table_name = ?", [.text(user), .text(table)])
     else { return PullState() }
+    func key(_ column: String) throws -> RowKey? {
+      try row.text(column).flatMap { try JSONValue(parsing: $0).arrayValue }.map(RowKey.init)
+    }
     return PullState(
-      cursor: row.text("cursor"),
-      cursorKey: try row.text("cursor_key").flatMap { try JSONValue(parsing: $0).arrayValue }.map(RowKey.init),
+      cursor: row.text("cursor"), cursorKey: try key("cursor_key"),
       cursorSeenAt: row.integer("cursor_seen_at").map(WallTime.init(nanoseconds:)),
       overlapReadAt: row.integer("overlap_read_at").map(WallTime.init(nanoseconds:)),
       sweptAt: row.integer("swept_at").map(WallTime.init(nanoseconds:)),
-      heldVanished: Int(row.integer("held_vanished") ?? 0))
+      heldVanished: Int(row.integer("held_vanished") ?? 0), firstKey: try key("first_key"),
+      firstDate: row.integer("first_date"), shape: row.text("shape"))
   }
 
   func setPullState(_ table: String, _ state: PullState) throws {
+    func key(_ key: RowKey?) -> SQLiteValue { .optional(key.map { JSONValue.array($0.values).serialized() }) }
     try database.execute(
       """
       INSERT INTO pull_state
-        (user_id, table_name, cursor, cursor_key, cursor_seen_at, swept_at, held_vanished, overlap_read_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        (user_id, table_name, cursor, cursor_key, cursor_seen_at, swept_at, held_vanished, overlap_read_at, first_key,
+         first_date, shape)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
       ON CONFLICT (user_id, table_name) DO UPDATE SET
-        cursor = ?3, cursor_key = ?4, cursor_seen_at = ?5, swept_at = ?6, held_vanished = ?7, overlap_read_at = ?8
+        cursor = ?3, cursor_key = ?4, cursor_seen_at = ?5, swept_at = ?6, held_vanished = ?7, overlap_read_at = ?8,
+        first_key = ?9, first_date = ?10, shape = ?11
       """,
       [
-        .text(user), .text(table), .optional(state.cursor),
-        .optional(state.cursorKey.map { JSONValue.array($0.values).serialized() }),
+        .text(user), .text(table), .optional(state.cursor), key(state.cursorKey),
         .optional(state.cursorSeenAt?.nanoseconds), .optional(state.sweptAt?.nanoseconds),
-        .integer(Int64(state.heldVanished)), .optional(state.overlapReadAt?.nanoseconds),
+        .integer(Int64(state.heldVanished)), .optional(state.overlapReadAt?.nanoseconds), key(state.firstKey),
+        .optional(state.firstDate), .optional(state.shape),
       ])
   }
 
@@ -54,4 +66,13 @@ extension EngineTransaction {
 
   /// Whether a pull of the table has ever come to its end: before that, absence means nothing.
   public func hasBeenSwept(_ table: String) throws -> Bool { try pullState(table).sweptAt != nil }
+}
+
+extension TableDescription {
+  /// Which columns a pull reads under which conditions, as one text: rows that were read otherwise tell nothing of what is
+  /// missing of them.
+  var shape: String {
+    let columns = readColumns.map { JSONValue.string($0) }
+    return JSONValue.array([.array(columns), .array(conditions.map(\.storedForm))]).serialized()
+  }
 }

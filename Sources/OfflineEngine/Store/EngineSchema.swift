@@ -288,5 +288,37 @@ extension Migration {
       ) WITHOUT ROWID;
       CREATE INDEX cached_file_used ON cached_file (used_at);
       """),
+    Migration(
+      "first pulls that go on",
+      """
+      -- How far a first pull has come, and the server's time when it began: the cursor must not pass that.
+      ALTER TABLE pull_state ADD COLUMN first_key TEXT;
+      ALTER TABLE pull_state ADD COLUMN first_date INTEGER;
+      -- Which columns were read under which conditions.
+      ALTER TABLE pull_state ADD COLUMN shape TEXT;
+
+      -- How many rows the server showed and still has, moved by the same statement that moves the row.
+      CREATE TABLE cached_row_count (
+        user_id TEXT NOT NULL,
+        table_name TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        PRIMARY KEY (user_id, table_name)
+      ) WITHOUT ROWID;
+      INSERT INTO cached_row_count
+        SELECT user_id, table_name, count(*) FROM cached_row WHERE body IS NOT NULL GROUP BY user_id, table_name;
+      CREATE TRIGGER cached_row_comes AFTER INSERT ON cached_row WHEN NEW.body IS NOT NULL BEGIN
+        INSERT INTO cached_row_count VALUES (NEW.user_id, NEW.table_name, 1)
+          ON CONFLICT DO UPDATE SET number = number + 1;
+      END;
+      CREATE TRIGGER cached_row_goes AFTER DELETE ON cached_row WHEN OLD.body IS NOT NULL BEGIN
+        UPDATE cached_row_count SET number = number - 1
+          WHERE user_id = OLD.user_id AND table_name = OLD.table_name;
+      END;
+      CREATE TRIGGER cached_row_turns AFTER UPDATE OF body ON cached_row
+        WHEN (NEW.body IS NULL) <> (OLD.body IS NULL) BEGIN
+        INSERT INTO cached_row_count VALUES (NEW.user_id, NEW.table_name, 1)
+          ON CONFLICT DO UPDATE SET number = number + (CASE WHEN NEW.body IS NULL THEN -1 ELSE 1 END);
+      END;
+      """),
   ]
 }

@@ -126,10 +126,11 @@ public struct EngineTransaction {
 
   /// Deletes the rows, queries, writes and notes of every user.
   func clearEverything() throws {
-    for table in [
-      "mutation", "mutation_count", "cached_row", "made_row", "row_change", "pull_state", "cached_list",
-      "resumable_upload", "cached_file",
-    ] {
+    let tables = [
+      "mutation", "mutation_count", "cached_row", "cached_row_count", "made_row", "row_change", "pull_state",
+      "cached_list", "resumable_upload", "cached_file",
+    ]
+    for table in tables {
       try database.execute("DELETE FROM \(table)")
     }
     try database.execute("UPDATE table_change SET number = number + 1")

@@ -179,6 +179,16 @@ struct Replica: Sendable {
       environment: EngineEnvironment(clock: world.clock, http: http, makeID: { "unused" }))
   }
 
+  /// The same device with other settings.
+  init(_ other: Replica, tables: [TableDescription]) {
+    (http, storage, store, table) = (other.http, other.storage, other.store, tables[0])
+    var configuration = other.client.configuration
+    configuration.tables = tables
+    client = UserEngine(
+      store: store, user: other.client.user, configuration: configuration, sessions: other.client.sessions,
+      environment: other.client.environment)
+  }
+
   @discardableResult
   func insert(_ key: RowKey, _ values: JSONObject) throws -> Int64? {
     var values = values
