@@ -28,6 +28,22 @@ enum Limits {
     return Measurement.quantile(seconds, 0.5)
   }
 
+  /// The seconds for putting rows' texts into a table by their keys, a thousand a commit.
+  static func kept(_ rows: [JSONObject], _ path: String) throws -> Double {
+    let database = try Database(path: path)
+    try database.script("CREATE TABLE row (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID")
+    let texts = rows.map { [SQLiteValue.optional($0["id"]?.stringValue), .text(JSONValue.object($0).serialized())] }
+    return try timed {
+      for start in stride(from: 0, to: texts.count, by: 1_000) {
+        try database.transaction {
+          for text in texts[start..<min(start + 1_000, texts.count)] {
+            try database.execute("INSERT INTO row VALUES (?, ?)", text)
+          }
+        }
+      }
+    }
+  }
+
   /// The seconds of one request of a kind to the server, over one connection.
   static func roundTrip(count: Int, _ body: (Int) async throws -> Void) async throws -> Double {
     var seconds: [Double] = []

@@ -89,6 +89,8 @@ struct Main {
     case "edit-server": [isQuick ? 3 : 30]
     case "edit-replica": [isQuick ? 2 : 15]
     case "drop": isQuick ? [20] : [100, 1_000]
+    case "drop-slow": [isQuick ? 20 : 1_000]
+    case "pull": isQuick ? [1_000] : [1_000, 100_000]
     case "memory": [isQuick ? 100 : 10_000]
     case "enqueue", "cache": [isQuick ? 1_000 : 100_000]
     case "replay": [isQuick ? 100 : 1_000]

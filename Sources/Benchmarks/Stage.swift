@@ -1,5 +1,6 @@
 import Glibc
 import LosslessJSON
+import OfflineEngine
 import SupabaseAPI
 
 /// A fresh folder with a stand-in server and the workspaces of one user, all real processes and files.
@@ -22,13 +23,16 @@ final class Stage {
 
   /// Starts the server; its rows are on the disk, as a real server's are.
   ///
-  /// - Parameter isLogging: Whether the server says a line a request, which `answered` counts and somebody must read.
-  init(_ path: String, program: String, isLogging: Bool = true) async throws {
+  /// - Parameters:
+  ///   - isLogging: Whether the server says a line a request, which `answered` counts and somebody must read.
+  ///   - misbehaviour: How the server misbehaves, in the words of `serve --misbehave`.
+  init(_ path: String, program: String, isLogging: Bool = true, misbehaviour: String? = nil) async throws {
     self.path = path
     self.program = program
     try Files.makeFolder(path)
     server = try ChildProcess(
-      [program, "serve", "--port", "0", "--data", "\(path)/server", "--json"] + (isLogging ? ["--log"] : []))
+      [program, "serve", "--port", "0", "--data", "\(path)/server", "--json"] + (isLogging ? ["--log"] : [])
+        + (misbehaviour.map { ["--misbehave", $0] } ?? []))
     while server.lines.isEmpty {
       Self.pump([server], within: .seconds(1))
       if server.status != nil { throw server.failure("the server ended") }
@@ -173,6 +177,32 @@ final class Stage {
     _ = try await tables.send(
       .update("tasks", set: ["notes": .string(notes)], filters: [.eq("id", .string(id))], returning: []),
       accessToken: session.accessToken)
+  }
+
+  /// How many bytes the seeded rows have as JSON.
+  var seededBytes: Int { seeded.reduce(0) { $0 + JSONValue.object($1).serialized().utf8.count } }
+
+  /// The rows that changed last.
+  func newest(limit: Int) async throws -> Int {
+    let request = TableRequest.select("tasks", columns: nil, order: [Order("updated_at", .descending)], limit: limit)
+    return try await tables.send(request, accessToken: session.accessToken).rows.count
+  }
+
+  /// An engine of this stage's user, whose state is at `path`.
+  func engine(_ path: String) throws -> UserEngine {
+    let project = try Project(url: url, key: Secret(key))
+    let environment = EngineEnvironment.live(http: http)
+    let tasks = TableDescription(
+      name: "tasks", versionColumn: "updated_at", cursorColumn: "updated_at", columns: ["title", "notes", "done"])
+    let storage = SessionFile(path: "\(path).session")
+    try storage.save(session)
+    return UserEngine(
+      store: try EngineStore(path: path, clock: environment.clock), user: session.user.id,
+      configuration: EngineConfiguration(project: project, tables: [tasks]),
+      sessions: SessionKeeper(
+        user: session.user.id, auth: AuthClient(project: project, http: http), storage: storage,
+        clock: environment.clock),
+      environment: environment)
   }
 
   func page(_ offset: Int, limit: Int) async throws -> Int {

@@ -17,6 +17,12 @@ struct Workload: Sendable {
     Workload(name: "drop", summary: "new files are dropped into a watched folder → all their rows are on the server") {
       try await $0.drop($1)
     },
+    Workload(name: "drop-slow", summary: "the same over a network on which every answer takes 50 ms") {
+      try await $0.drop($1, latency: 0.05)
+    },
+    Workload(name: "pull", summary: "an engine pulls a large table, and one row that changed") {
+      try await $0.pull($1)
+    },
     Workload(name: "first-sync", summary: "'sync' writes all rows into an empty folder") {
       try await $0.firstSync($1)
     },
@@ -56,10 +62,11 @@ final class Bench {
     filled = [:]
   }
 
-  func stage(isLogging: Bool = true) async throws -> Stage {
+  func stage(isLogging: Bool = true, misbehaviour: String? = nil) async throws -> Stage {
     stages += 1
     sync()
-    return try await Stage("\(folder)/\(stages)", program: program, isLogging: isLogging)
+    return try await Stage(
+      "\(folder)/\(stages)", program: program, isLogging: isLogging, misbehaviour: misbehaviour)
   }
 
   /// A fresh folder for a workload that needs no server.
@@ -179,8 +186,10 @@ final class Bench {
 
   // MARK: Many at once
 
-  func drop(_ count: Int) async throws -> [Measurement] {
-    let stage = try await stage()
+  /// - Parameter latency: How many seconds the server holds back every answer.
+  func drop(_ count: Int, latency: Double = 0) async throws -> [Measurement] {
+    let milliseconds = Int(latency * 1_000)
+    let stage = try await stage(misbehaviour: latency > 0 ? "latency milliseconds=\(milliseconds)" : nil)
     let workspace = try stage.workspace("a")
     let watcher = try stage.watch(workspace)
     var sample = SampleTasks(seed: seed &+ 3)
@@ -199,19 +208,23 @@ final class Bench {
     let seconds = (ContinuousClock.now - start).seconds
     try stage.stop(watcher)
     let commit = try Limits.commit("\(stage.path)/commit.sqlite")
-    let inserts = (0..<100).map { _ in sample.row() }
+    let inserts = (0..<(latency > 0 ? 10 : 100)).map { _ in sample.row() }
     let post = try await Limits.roundTrip(count: inserts.count) { try await stage.insert(inserts[$0]) }
     let renames = try Limits.renames(of: "\(workspace)/tasks", into: "\(stage.path)/renames")
     await stage.end()
     let number = Double(count)
     return [
       Measurement(
-        workload: "drop", size: count, what: "new files → all rows on the server", unit: .seconds, values: [seconds],
-        limits: [
-          Limit(name: "as many POSTs, one after another", value: number * post),
-          Limit(name: "as many SQLite commits, synchronous=FULL", value: number * commit),
-          Limit(name: "as many files by temporary name and rename", value: renames),
-        ])
+        workload: latency > 0 ? "drop-slow" : "drop", size: count,
+        what: "new files → all rows on the server" + (latency > 0 ? ", \(milliseconds) ms away" : ""), unit: .seconds,
+        values: [seconds],
+        limits: (latency > 0
+          ? [Limit(name: "as many POSTs of 60 rows, one after another", value: (number / 60).rounded(.up) * post)] : [])
+          + [
+            Limit(name: "as many POSTs, one after another", value: number * post),
+            Limit(name: "as many SQLite commits, synchronous=FULL", value: number * commit),
+            Limit(name: "as many files by temporary name and rename", value: renames),
+          ])
     ]
   }
 

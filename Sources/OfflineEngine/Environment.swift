@@ -52,6 +52,8 @@ public protocol EngineClock: Sendable {
   func now() -> WallTime
   /// The time since some moment of this run, on a clock that never goes back.
   func elapsed() -> Duration
+  /// How long the machine has slept since it was started.
+  func suspended() -> Duration
   /// Returns after `duration`, or throws `CancellationError` when the task is cancelled before.
   func sleep(for duration: Duration) async throws
 }
@@ -59,6 +61,9 @@ public protocol EngineClock: Sendable {
 extension EngineClock {
   /// The time itself, for a clock that is never set.
   public func elapsed() -> Duration { .nanoseconds(now().nanoseconds) }
+
+  /// Never, for a clock whose machine does not sleep.
+  public func suspended() -> Duration { .zero }
 }
 
 /// Everything outside the process that the engine uses, given at construction.

@@ -14,10 +14,18 @@ public struct LiveClock: EngineClock {
     return WallTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
   }
 
-  /// The time since the system was started.
-  public func elapsed() -> Duration {
+  /// The time since the system was started, without the time it slept.
+  public func elapsed() -> Duration { time(CLOCK_MONOTONIC) }
+
+  /// What the clock that goes on while the machine sleeps is ahead of the one that does not (clock_gettime(2)).
+  public func suspended() -> Duration {
+    let awake = elapsed()  // First, so that what passes between the two does not go below zero.
+    return time(CLOCK_BOOTTIME) - awake
+  }
+
+  private func time(_ clock: clockid_t) -> Duration {
     var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
+    clock_gettime(clock, &time)
     return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
   }
 

@@ -99,6 +99,9 @@ public final class UserEngine: Sendable {
     updateStatus { if $0.network == .disabled { $0.network = .unknown } }
   }
 
+  /// Takes a monitor's word that the network went or came, for the status: it stops no request.
+  public func noteNetwork(isOffline: Bool) { updateNetwork(isOffline ? .offline : .unknown) }
+
   /// Says that everything is in step now: the queue was sent and every table pulled.
   public func noteSynced() {
     let now = environment.clock.now()

@@ -100,6 +100,11 @@ public enum ServicePath {
   public static let realtime = "/realtime/v1"
 }
 
+extension Project {
+  /// Whether the tables are served by this very machine, whatever becomes of its network.
+  public var isLoopback: Bool { (try? HTTPAddress(services.rest))?.isLoopback ?? false }
+}
+
 extension Project: CustomStringConvertible {
   /// The URL, without the key.
   public var description: String { url }

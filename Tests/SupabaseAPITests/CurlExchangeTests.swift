@@ -285,6 +285,34 @@ import Testing
     #expect(result == .failure(.timedOut(origin: origin, phase: .connecting, mayHaveReachedServer: false)))
   }
 
+  @Test("forgetting the connections cuts off what is on its way, and the next request opens one of its own")
+  func forgetConnections() async throws {
+    let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
+    let server = try RawServer { connection in
+      while let request = connection.readRequest() {
+        guard !request.contains("/hangs") else {
+          arrived.yield()
+          connection.waitForClose()
+          return
+        }
+        connection.answer("200 OK", "", "hello")
+      }
+    }
+    defer { server.stop() }
+    let exchange = CurlExchange()
+    let get = { (path: String) in await outcome(HTTPRequest(method: "GET", url: server.url + path), through: exchange) }
+    _ = try await get("/").get()
+    async let hanging = get("/hangs")
+    for await _ in arrivals { break }
+    exchange.forgetConnections()
+    #expect(
+      await hanging == .failure(.cut(origin: server.url, reason: "the network changed", mayHaveReachedServer: true)))
+    #expect(server.connections == 1)
+    _ = try await get("/").get()
+    #expect(server.connections == 2)
+    await exchange.shutDown()
+  }
+
   @Test("cancelling the task ends the transfer and says that the request may have arrived")
   func cancellation() async throws {
     let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)

@@ -67,6 +67,9 @@ final class FileWatch: Sendable {
     continuation.finish()
   }
 
+  /// Has everything looked at, whatever was told.
+  func lookAtEverything() { continuation.yield(.everything(reason: nil)) }
+
   private func takeEvents(_ ready: @Sendable () -> Void) async {
     do throws(WatchError) {
       let events = try watcher.start(folders)

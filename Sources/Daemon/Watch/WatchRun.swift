@@ -13,43 +13,50 @@ public final class WatchRun: Sendable {
   /// Ends the wait after a failure: what a person does, not what they edit.
   private let retryWake = Wake()
   private let dueWake = Wake()
-  /// Ends the wait after a trouble of this device when the run is over.
-  private let troubleWake = Wake()
+  /// Ends waits that nothing but the end of the run shortens.
+  private let endWake = Wake()
   /// The requests of commands; ends with `stopListening`.
   private let calls: AsyncStream<ControlListener.Call>
   private let stopListening: @Sendable () -> Void
   private let isOver = Atomic(false)
+  /// `nil` in a world without a network and a machine of its own.
+  private let networkWatch: NetworkWatch?
+  private let plan: Mutex<ExchangePlan>
 
-  /// The first wait after a failed exchange, and the longest (spec 4, "Waiting between passes").
-  private static let firstWait = Duration.seconds(1)
-  private static let longestWait = Duration.seconds(60)
-  /// How long a server may ask to be left alone.
-  private static let longestRetryAfter = Duration.seconds(3_600)
   /// How often who waits for an answer is told that the work goes on.
   private static let sayWorkingEvery = Duration.seconds(3)
   /// How long the request in hand may take once the program is asked to stop.
   private static let stopLimit = Duration.seconds(5)
 
   /// A run over an open workspace; `log` gets one line an event.
-  public convenience init(_ open: OpenWorkspace, log: @escaping @Sendable (String) -> Void) throws {
+  ///
+  /// - Parameter connectivity: Where news of the network come from; not asked for a server on this machine.
+  public convenience init(
+    _ open: OpenWorkspace, connectivity: any ConnectivitySource = NetlinkMonitor(),
+    log: @escaping @Sendable (String) -> Void
+  ) throws {
+    let isLocal = try open.settings.server.project.isLoopback
+    let watch = NetworkWatch(connectivity: isLocal ? nil : connectivity, clock: open.environment.clock)
     let listener = try ControlListener(folderPath: open.folder.statePath)
-    self.init(open, calls: listener.calls, stopListening: { listener.stop() }, log: log)
+    self.init(open, calls: listener.calls, stopListening: { listener.stop() }, networkWatch: watch, log: log)
   }
 
   /// A run that nobody can send requests to: for a world in which every command has a process of its own.
   public convenience init(unreachable open: OpenWorkspace, log: @escaping @Sendable (String) -> Void) {
     let (calls, continuation) = AsyncStream.makeStream(of: ControlListener.Call.self)
-    self.init(open, calls: calls, stopListening: { continuation.finish() }, log: log)
+    self.init(open, calls: calls, stopListening: { continuation.finish() }, networkWatch: nil, log: log)
   }
 
   private init(
     _ open: OpenWorkspace, calls: AsyncStream<ControlListener.Call>, stopListening: @escaping @Sendable () -> Void,
-    log: @escaping @Sendable (String) -> Void
+    networkWatch: NetworkWatch?, log: @escaping @Sendable (String) -> Void
   ) {
     self.open = open
     self.calls = calls
     self.stopListening = stopListening
     self.log = log
+    self.networkWatch = networkWatch
+    plan = Mutex(ExchangePlan(pullEvery: open.settings.pullEvery))
   }
 
   /// Runs until `stop` has an element; then the write in hand is finished.
@@ -73,7 +80,7 @@ public final class WatchRun: Sendable {
       ready()
       group.addTask { try await self.files(watch) }
       group.addTask { try await self.due() }
-      group.addTask { await self.network() }
+      group.addTask { await self.network(watch) }
       group.addTask { await self.control() }
       // The first loop to end ends all: by a stop, or by a failure that the caller is told.
       try await group.next()
@@ -94,7 +101,7 @@ public final class WatchRun: Sendable {
     networkWake.finish()
     retryWake.finish()
     dueWake.finish()
-    troubleWake.finish()
+    endWake.finish()
   }
 
   /// Keeps an event in the workspace's log and tells it.
@@ -148,8 +155,7 @@ public final class WatchRun: Sendable {
     // Another trouble, or the same one again, has named another time.
     guard open.watchState.trouble == before, open.watchState.settle() else { return }
     say(WorkspaceEvent(.solved, "", "the work on the files goes on"))
-    networkWake.ring()
-    retryWake.ring()
+    tryNow()
   }
 
   private func due() async throws {
@@ -160,7 +166,7 @@ public final class WatchRun: Sendable {
         if rest == .zero {
           try await recover()
         } else {
-          await troubleWake.wait(upTo: rest, clock: open.environment.clock)
+          await endWake.wait(upTo: rest, clock: open.environment.clock)
         }
         continue
       }
@@ -184,8 +190,43 @@ public final class WatchRun: Sendable {
 
   private var watchIsOver: Bool { isOver.load(ordering: .relaxed) }
 
-  private func network() async {
-    var wait = Self.firstWait
+  private func network(_ watch: FileWatch) async {
+    await withDiscardingTaskGroup { group in
+      if let news = self.networkWatch { group.addTask { await news.run { self.take($0, watch) } } }
+      await self.exchanges()
+      group.cancelAll()
+    }
+  }
+
+  /// What is done about news of the network, beside saying it.
+  private func take(_ news: NetworkWatch.News, _ watch: FileWatch) {
+    switch news {
+    case .wentAway:
+      say(WorkspaceEvent(.note, "", "there is no network; it is waited for"))
+      plan.withLock { $0.isKnownOffline = true }
+      open.client.noteNetwork(isOffline: true)
+      return
+    case .cameBack:
+      say(WorkspaceEvent(.note, "", "there is a network again"))
+      plan.withLock { $0.isKnownOffline = false }
+      open.client.noteNetwork(isOffline: false)
+    case .woke(let slept):
+      say(WorkspaceEvent(.note, "", "the machine slept for \(slept.components.seconds) s; everything is looked at"))
+      watch.lookAtEverything()
+    }
+    open.environment.http.forgetConnections()
+    tryNow()
+  }
+
+  /// Ends the waits before the next exchange.
+  private func tryNow() {
+    plan.withLock { $0.startAnew() }
+    networkWake.ring()
+    retryWake.ring()
+  }
+
+  private func exchanges() async {
+    let clock = open.environment.clock
     var lastFailure: String?
     while !watchIsOver {
       await open.workspace.beginSync()
@@ -201,15 +242,8 @@ public final class WatchRun: Sendable {
         say(WorkspaceEvent(.problem, "", "\(error)"))
       }
       if report.synced > 0 { say(WorkspaceEvent(.note, "", "sent \(report.synced)")) }
-      let pause: Duration
-      if let failure {
-        pause = max(wait, Self.retryAfter(failure))
-        wait = min(wait * 2, Self.longestWait)
-      } else {
-        open.client.noteSynced()
-        wait = Self.firstWait
-        pause = open.settings.pullEvery
-      }
+      if failure == nil { open.client.noteSynced() }
+      let pause = plan.withLock { $0.pause(after: failure, at: clock.elapsed()) }
       let text = failure.map { "\($0)" }
       let isNews = text != lastFailure && !watchIsOver
       // For the commands that read the state beside this process, and for the time after it; a pass that changed nothing
@@ -221,16 +255,20 @@ public final class WatchRun: Sendable {
         say(WorkspaceEvent(.note, "", text.map { "changes wait: \($0)" } ?? "in step again"))
       }
       lastFailure = text
-      let isSwitchedOff = open.client.syncStatus.network == .disabled
-      open.watchState.nextTry = failure == nil || isSwitchedOff ? nil : open.environment.clock.now() + pause
-      await (failure == nil ? networkWake : retryWake).wait(upTo: pause, clock: open.environment.clock)
+      if failure != nil { noteNextTry(in: pause.length) }
+      await (pause.endsByEdits ? networkWake : retryWake).wait(upTo: pause.length, clock: clock)
+      while !watchIsOver, let rest = plan.withLock({ $0.retryAfter(at: clock.elapsed()) }) {
+        noteNextTry(in: rest)
+        await endWake.wait(upTo: rest, clock: clock)
+      }
       open.watchState.nextTry = nil
     }
   }
 
-  private static func retryAfter(_ failure: SyncFailure) -> Duration {
-    guard case .unavailable(_, let seconds?) = failure else { return .zero }
-    return min(.seconds(seconds), longestRetryAfter)
+  private func noteNextTry(in pause: Duration) {
+    // While access is off, nothing is tried at all.
+    open.watchState.nextTry =
+      open.client.syncStatus.network == .disabled ? nil : open.environment.clock.now() + pause
   }
 
   // MARK: Control
@@ -246,10 +284,7 @@ public final class WatchRun: Sendable {
     do {
       let answer = try await whileSayingSo(call) { try await self.open.answer(call.request, isWatching: true) }
       book(answer.report, isRecorded: true)
-      if answer.wakesNetwork {
-        networkWake.ring()
-        retryWake.ring()
-      }
+      if answer.wakesNetwork { tryNow() }
       call.answer(.result(answer.result))
     } catch {
       call.answer(.error("\(error)"))

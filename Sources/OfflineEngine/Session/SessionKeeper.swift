@@ -214,7 +214,7 @@ public final class SessionKeeper: TokenSource {
   /// The session as last seen; read again when that was another user's, since its own may be back.
   private func current() throws(SessionFailure) -> Session {
     let session = try vault.session()
-    return session.provenUser == user ? session : try ours(vault.stored())
+    return vault.provenUser(of: session) == user ? session : try ours(vault.stored())
   }
 
   /// The session, if it and the token in it are this keeper's user's.

@@ -11,6 +11,9 @@ final class SessionVault: Sendable {
     var session: Session?
     /// The server's clock minus the device's in seconds, measured when a token was issued.
     var skew: Int64 = 0
+    /// The user whom the token that was looked at last and its session name: each request asks, and reading a token takes
+    /// a good part of what a request does.
+    var proven: (token: Secret, sessionUser: String, user: String?)?
     /// The refresh token that the server has ended, with its words.
     var ended: (refreshToken: Secret, reason: String)?
   }
@@ -46,6 +49,18 @@ final class SessionVault: Sendable {
     state.ended = nil
     state.session = loaded
     return loaded
+  }
+
+  /// The user whom both the session and the token in it name.
+  func provenUser(of session: Session) -> String? {
+    state.withLock { state in
+      if let proven = state.proven, proven.token == session.accessToken, proven.sessionUser == session.user.id {
+        return proven.user
+      }
+      let user = session.provenUser
+      state.proven = (session.accessToken, session.user.id, user)
+      return user
+    }
   }
 
   private func load() throws(SessionFailure) -> Session? {

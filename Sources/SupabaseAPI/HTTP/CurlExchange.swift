@@ -44,6 +44,9 @@ public final class CurlExchange: HTTPExchange {
     return try result.get()
   }
 
+  /// Ends every transfer with `HTTPError.cut`, and closes all connections.
+  public func forgetConnections() { loop.post(.forgetConnections) }
+
   /// Ends every transfer with `HTTPError.cancelled`, closes all connections and waits until the thread has ended.
   public func shutDown() async {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

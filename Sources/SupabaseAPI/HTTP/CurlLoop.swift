@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Unchecked because the compiler cannot see the thread: `multi` is used by `run` alone, except for
 /// `curl_multi_wakeup`, which libcurl makes for other threads and which is called only under the lock that `run` takes
-/// before it frees the handle.
+/// before it frees or replaces the handle.
 final class CurlLoop: @unchecked Sendable {
   /// A request on its way to the thread, with the caller that waits for it.
   struct Start: Sendable {
@@ -21,6 +21,7 @@ final class CurlLoop: @unchecked Sendable {
   enum Command: Sendable {
     case start(Start)
     case cancel(UInt64)
+    case forgetConnections
     case stop
   }
 
@@ -31,7 +32,7 @@ final class CurlLoop: @unchecked Sendable {
   }
 
   private let settings: CurlSettings
-  private let multi: UnsafeMutableRawPointer?
+  private var multi: UnsafeMutableRawPointer?
   private let inbox = Mutex(Inbox())
   private let lastID = Atomic<UInt64>(0)
   /// Touched by the thread alone.
@@ -42,9 +43,14 @@ final class CurlLoop: @unchecked Sendable {
 
   init(_ settings: CurlSettings) {
     self.settings = settings
-    multi = Self.isReady ? curl_multi_init() : nil
+    multi = Self.isReady ? Self.makeMulti(settings) : nil
+  }
+
+  private static func makeMulti(_ settings: CurlSettings) -> UnsafeMutableRawPointer? {
+    let multi = curl_multi_init()
     tm_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, settings.connectionsPerHostMax)
     tm_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, settings.connectionsPerHostMax * 2)
+    return multi
   }
 
   func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
@@ -116,6 +122,7 @@ final class CurlLoop: @unchecked Sendable {
       switch command {
       case .start(let start): begin(start)
       case .cancel(let id): cancel(id)
+      case .forgetConnections: forgetConnections()
       case .stop: goesOn = false
       }
     }
@@ -133,6 +140,21 @@ final class CurlLoop: @unchecked Sendable {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
     curl_multi_remove_handle(multi, transfer.easy)
     transfer.abandon()
+  }
+
+  /// The connections live and die with the multi handle, so it gives way to a new one.
+  private func forgetConnections() {
+    guard let new = Self.makeMulti(settings) else { return }
+    for id in transfers.keys.sorted() {
+      guard let transfer = transfers.removeValue(forKey: id) else { continue }
+      curl_multi_remove_handle(multi, transfer.easy)
+      transfer.cutOff()
+    }
+    let old = inbox.withLock { _ in
+      defer { multi = new }
+      return multi
+    }
+    curl_multi_cleanup(old)
   }
 
   private func finishTransfers() {

@@ -253,6 +253,11 @@ final class CurlTransfer {
     start.continuation.resume(returning: .success(response))
   }
 
+  /// Tells the caller that the connection is given up.
+  func cutOff() {
+    start.continuation.resume(returning: .failure(cut("the network changed")))
+  }
+
   /// Tells the caller that the transfer was cancelled.
   func abandon() {
     start.continuation.resume(returning: .failure(.cancelled(mayHaveReachedServer: mayHaveReachedServer)))

@@ -9,4 +9,13 @@ public protocol HTTPExchange: Sendable {
 
   /// Does the same with bodies that are not held in memory.
   func send(_ request: HTTPRequest, _ bodies: HTTPBodies) async throws(HTTPError) -> HTTPResponse
+
+  /// Ends what is on its way as cut off, and opens new connections from now on: those of before lead nowhere once the
+  /// network has changed or the machine has slept, and would be found dead only after the stall limit.
+  func forgetConnections()
+}
+
+extension HTTPExchange {
+  /// Nothing, for an exchange without connections.
+  public func forgetConnections() {}
 }

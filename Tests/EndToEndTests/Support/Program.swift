@@ -200,6 +200,9 @@ final class Program: Sendable {
   /// What it has said so far, line by line.
   var lines: [String] { state.withLock(\.lines) }
 
+  /// The lines of its standard error so far.
+  var errorLines: [Substring] { state.withLock { $0.errors.split(separator: "\n") } }
+
   /// Waits until it has said so many lines, or ended.
   func said(_ count: Int) async {
     _ = await wait { state in

@@ -8,7 +8,7 @@ final class Site {
   let url: String
   let key: String
   private let port: String
-  private let serving: [String]
+  private var serving: [String]
 
   /// Starts a server whose rows survive it.
   ///
@@ -43,7 +43,10 @@ final class Site {
   }
 
   /// Starts it again with its data, on its port.
-  func startServer() async throws {
+  ///
+  /// - Parameter serving: Other options of `serve` than before.
+  func startServer(serving other: [String]? = nil) async throws {
+    serving = other ?? serving
     server = try Program(["serve", "--port", port, "--data", "\(path)/server", "--json"] + serving)
     _ = try await Self.firstLine(of: server)
   }
