@@ -178,16 +178,37 @@ extension EngineTransaction {
   ///
   /// - Parameter tables: Tables whose writes are passed over.
   func pending(after id: Int64, besides tables: Set<String> = [], limit: Int) throws -> [PendingMutation] {
-    try database.rows(
-      """
-      SELECT * FROM mutation WHERE user_id = ? AND list = 'queued' AND id > ?
-        AND table_name NOT IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?
-      """,
-      [
-        .text(user), .integer(id), .text(JSONValue.array(tables.sorted().map(JSONValue.string)).serialized()),
-        .integer(Int64(limit)),
-      ]
-    ).map(pendingMutation)
+    try pendingRows("*", after: id, besides: tables, limit: limit).map(pendingMutation)
+  }
+
+  /// What a claim must know of a queued write, without the reading of its values.
+  struct Claimable {
+    var id: Int64
+    var table: String
+    /// How often it has been sent without a clear answer.
+    var sendCount: Int
+  }
+
+  /// The same writes, to be put on record as sent.
+  func claimable(after id: Int64, besides tables: Set<String>, limit: Int) throws -> [Claimable] {
+    try pendingRows("id, table_name, send_count", after: id, besides: tables, limit: limit).map { row in
+      Claimable(
+        id: row.integer("id") ?? 0, table: row.text("table_name") ?? "", sendCount: Int(row.integer("send_count") ?? 0))
+    }
+  }
+
+  private func pendingRows(
+    _ columns: String, after id: Int64, besides tables: Set<String>, limit: Int
+  ) throws -> [SQLiteRow] {
+    var bindings: [SQLiteValue] = [.text(user), .integer(id), .integer(Int64(limit))]
+    var condition = ""
+    if !tables.isEmpty {
+      condition = "AND table_name NOT IN (SELECT value FROM json_each(?4))"
+      bindings.append(.text(JSONValue.array(tables.sorted().map(JSONValue.string)).serialized()))
+    }
+    return try database.rows(
+      "SELECT \(columns) FROM mutation WHERE user_id = ?1 AND list = 'queued' AND id > ?2 \(condition) ORDER BY id LIMIT ?3",
+      bindings)
   }
 
   /// The user's refused writes, oldest first.

@@ -161,8 +161,8 @@ struct ReplayPass {
   private mutating func claim() throws(SyncFailure) {
     let claims = claims
     let new = try client.commit { transaction in
-      let new = try transaction.pending(after: last, besides: waitingTables, limit: Self.claimCount)
-        .prefix { onlyTable == nil || $0.write.table == onlyTable }.filter { claims[$0.id] == nil }
+      let new = try transaction.claimable(after: last, besides: waitingTables, limit: Self.claimCount)
+        .prefix { onlyTable == nil || $0.table == onlyTable }.filter { claims[$0.id] == nil }
       for mutation in new { try transaction.markSent(mutation.id) }
       return new
     }
