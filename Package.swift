@@ -74,7 +74,8 @@ let package = Package(
       name: "ImagesTests", dependencies: ["Images"], exclude: ["Fixtures"], swiftSettings: strict),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),
     .testTarget(
-      name: "SupabaseAPITests", dependencies: ["SupabaseAPI"], exclude: ["Goldens", "Fixtures"], swiftSettings: strict),
+      name: "SupabaseAPITests", dependencies: ["SupabaseAPI", "WebSocket"], exclude: ["Goldens", "Fixtures"],
+      swiftSettings: strict),
     .testTarget(
       name: "OfflineEngineTests", dependencies: ["OfflineEngine", "StandInServer", "SQLite"], exclude: ["Goldens"],
       swiftSettings: strict),

@@ -49,3 +49,7 @@ static inline CURLcode tm_getinfo_long(CURL *easy, CURLINFO info, long *value) {
 static inline CURLcode tm_getinfo_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
   return curl_easy_getinfo(easy, info, value);
 }
+
+static inline CURLcode tm_getinfo_socket(CURL *easy, curl_socket_t *value) {
+  return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, value);
+}

@@ -63,6 +63,10 @@ extension OpenWorkspace {
       report.events = [WorkspaceEvent(.note, "", "network access is \(isOn ? "on" : "off")")]
       record(report.events)
       return Answer(result: .null, report: report, wakesNetwork: true)
+    case "live":
+      let isOn = request.arguments["on"]?.boolValue ?? true
+      try setLive(isOn ? .on : .off)
+      return Answer(result: .null)
     case "undo":
       var before = WorkspaceReport()
       if !isWatching { before = try await workspace.start() }

@@ -27,6 +27,7 @@ public final class OpenWorkspace: Sendable {
     static let user = "user"
     static let server = "server"
     static let network = "network"
+    static let live = "live"
     static let lastSyncedAt = "last_synced_at"
     static let lastError = "last_error"
     static let account = "account"

@@ -30,6 +30,10 @@ public struct StatusReport: Sendable, Equatable {
   public var errorNeedsPerson = false
   /// When a watcher asks the server again after a failure, as RFC 3339.
   public var nextTryAt: String?
+  /// Whether changes on the server arrive as they are made: `off`, `connecting`, `live` or `waiting`.
+  public var live = "off"
+  /// Why they do not; `nil` where there is no reason.
+  public var liveReason: String?
   /// Files and rows of each collection.
   public var collections: [WorkspaceSummary.CollectionCounts]
   /// What single files wait for, a sentence each.
@@ -45,7 +49,8 @@ public struct StatusReport: Sendable, Equatable {
       "conflicted": .integer(Int64(conflicted)), "problems": .integer(Int64(problems.count)),
       "held": .integer(Int64(held)), "lastSyncedAt": lastSyncedAt.map(JSONValue.string) ?? .null,
       "lastError": lastError.map(JSONValue.string) ?? .null,
-      "nextTryAt": nextTryAt.map(JSONValue.string) ?? .null, "waits": .array(waits.map(JSONValue.string)),
+      "nextTryAt": nextTryAt.map(JSONValue.string) ?? .null, "live": .string(live),
+      "liveReason": liveReason.map(JSONValue.string) ?? .null, "waits": .array(waits.map(JSONValue.string)),
       "collections": .array(
         collections.map { collection in
           [
@@ -86,6 +91,8 @@ public struct StatusReport: Sendable, Equatable {
     lastError = json["lastError"]?.stringValue
     errorNeedsPerson = json["errorNeedsPerson"]?.boolValue ?? false
     nextTryAt = json["nextTryAt"]?.stringValue
+    live = json["live"]?.stringValue ?? "off"
+    liveReason = json["liveReason"]?.stringValue
     waits = json["waits"]?.arrayValue?.compactMap(\.stringValue) ?? []
     problems = (json["problemList"]?.arrayValue ?? []).map { problem in
       Problem(
@@ -151,6 +158,8 @@ extension OpenWorkspace {
     default: break
     }
     report.nextTryAt = watchState.nextTry?.text
+    report.live = watchState.live.word
+    if case .waiting(let reason, _) = watchState.live { report.liveReason = reason }
     report.waits += await workspace.waits()
     if let trouble = watchState.trouble {
       report.waits.append("files are not looked at: \(trouble.reason); tried again at \(trouble.again.text)")

@@ -72,19 +72,26 @@ public struct EngineEnvironment: Sendable {
   public var clock: any EngineClock
   /// The network.
   public var http: any HTTPExchange
+  /// Makes live connections; `nil` where there are none.
+  public var sockets: (any WebSocketOpener)?
   /// Makes a new random identifier: a version 4 UUID in lower case (RFC 9562).
   public var makeID: @Sendable () -> String
+  /// Gives numbers from 0 to 1, which spread what many clients would else do at one time.
+  public var jitter: @Sendable () -> Double
   /// Where a resolver runs, since a pass must not wait for one that never ends; `nil` for the system's threads.
   public var executor: (any TaskExecutor)?
 
   /// An environment of the given parts.
   public init(
     clock: any EngineClock, http: any HTTPExchange, makeID: @escaping @Sendable () -> String,
-    executor: (any TaskExecutor)? = nil
+    executor: (any TaskExecutor)? = nil, sockets: (any WebSocketOpener)? = nil,
+    jitter: @escaping @Sendable () -> Double = { 0.5 }
   ) {
     self.clock = clock
     self.http = http
     self.makeID = makeID
     self.executor = executor
+    self.sockets = sockets
+    self.jitter = jitter
   }
 }

@@ -37,7 +37,9 @@ public struct LiveClock: EngineClock {
 
 extension EngineEnvironment {
   /// The real world, with the given network.
-  public static func live(http: any HTTPExchange) -> EngineEnvironment {
-    EngineEnvironment(clock: LiveClock(), http: http, makeID: { UUID().uuidString.lowercased() })
+  public static func live(http: any HTTPExchange, sockets: (any WebSocketOpener)? = nil) -> EngineEnvironment {
+    EngineEnvironment(
+      clock: LiveClock(), http: http, makeID: { UUID().uuidString.lowercased() }, sockets: sockets,
+      jitter: { Double.random(in: 0...1) })
   }
 }

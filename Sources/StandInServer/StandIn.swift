@@ -154,6 +154,21 @@ public final class StandIn: Sendable {
     return hasBody && !head.path.hasPrefix("/stand-in/") ? misbehaviour.uploadSpeed(for: head) : nil
   }
 
+  /// Opens a connection of Realtime without a socket; `nil` where the server refuses one.
+  ///
+  /// - Parameters:
+  ///   - target: The path and the query that a client connects to.
+  ///   - deliver: Called in order with what the client is told; it must not wait.
+  public func openRealtime(
+    _ target: String, deliver: @escaping @Sendable (RealtimeDelivery) -> Void
+  ) -> RealtimeLink? {
+    let fields: [(name: String, value: String)] = [
+      ("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Version", "13"),
+      ("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA=="),
+    ]
+    return answer(StandInRequest(method: "GET", target: target, fields: fields)).opening?.open(deliver)
+  }
+
   /// The answer to a body over the limit.
   func tooLarge(_ request: StandInRequest) -> StandInAnswer {
     switch Gateway.service(of: request.path) {

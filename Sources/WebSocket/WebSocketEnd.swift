@@ -66,6 +66,8 @@ public final class WebSocketEnd {
       if wslay_event_send(context) != 0 { wslay_event_shutdown_write(context) }
       // A control frame has room for 125 bytes, two of them for the code.
       let bytes = Array(reason.utf8.prefix(123))
+      // libwslay lets control frames overtake what waits, and sends nothing behind a close.
+      wslay_event_send(context)
       wslay_event_queue_close(context, code.rawValue, bytes, bytes.count)
     }
   }

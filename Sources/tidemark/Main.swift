@@ -7,6 +7,7 @@ import Glibc
 struct Main {
   static let commands: [any Command.Type] = [
     InitCommand.self, WatchCommand.self, SyncCommand.self, StatusCommand.self, OfflineCommand.self, OnlineCommand.self,
+    LiveCommand.self,
     AddCommand.self, DoneCommand.self, ListCommand.self, PendingCommand.self, DiscardCommand.self,
     RejectedCommand.self, RetryCommand.self, DismissCommand.self, ConflictsCommand.self, ResolveCommand.self,
     TrashCommand.self, RestoreCommand.self, UndoCommand.self,

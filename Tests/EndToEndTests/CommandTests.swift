@@ -54,7 +54,7 @@ import Testing
       #expect(
         Set(status.keys) == [
           "server", "user", "network", "watching", "pending", "rejected", "conflicted", "problems", "held",
-          "lastSyncedAt", "lastError", "nextTryAt", "waits", "collections",
+          "lastSyncedAt", "lastError", "nextTryAt", "live", "liveReason", "waits", "collections",
         ])
       #expect(status["server"] as? String == site.url)
       #expect(status["watching"] as? Bool == isWatching)

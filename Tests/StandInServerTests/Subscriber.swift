@@ -4,7 +4,7 @@ import LosslessJSON
 
 /// A client of Realtime without a socket.
 final class Subscriber {
-  private let heard = Mutexed<[RealtimeHub.Delivery]>([])
+  private let heard = Mutexed<[RealtimeDelivery]>([])
   private let form: RealtimeFrame.Form
   let link: RealtimeLink
   private var references = 0

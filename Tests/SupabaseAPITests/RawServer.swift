@@ -40,6 +40,13 @@ final class RawServer: Sendable {
       return text[end.upperBound...].utf8.count >= length ? text : nil
     }
 
+    /// Reads what has come, of anything; nil when the client has closed.
+    func readBytes() -> [UInt8]? {
+      var buffer = [UInt8](repeating: 0, count: 65_536)
+      let count = recv(descriptor, &buffer, buffer.count, 0)
+      return count > 0 ? Array(buffer[..<count]) : nil
+    }
+
     func write(_ bytes: [UInt8]) {
       var rest = bytes[...]
       while !rest.isEmpty {

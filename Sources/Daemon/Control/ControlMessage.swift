@@ -9,6 +9,7 @@ import LosslessJSON
 /// | command | arguments |
 /// | --- | --- |
 /// | `status`, `sync`, `confirm`, `offline`, `online` | none |
+/// | `live` | `on`: whether the server is asked to tell changes as they are made |
 /// | `add` | `title`, and `folder` for another collection than the first |
 /// | `done` | a target, and `done`: the value to be set |
 /// | `discard`, `retry`, `dismiss` | a target |

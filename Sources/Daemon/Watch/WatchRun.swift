@@ -22,6 +22,7 @@ public final class WatchRun: Sendable {
   /// `nil` in a world without a network and a machine of its own.
   private let networkWatch: NetworkWatch?
   private let plan: Mutex<ExchangePlan>
+  private let live: LiveWatch
 
   /// How often who waits for an answer is told that the work goes on.
   private static let sayWorkingEvery = Duration.seconds(3)
@@ -57,6 +58,12 @@ public final class WatchRun: Sendable {
     self.log = log
     self.networkWatch = networkWatch
     plan = Mutex(ExchangePlan(pullEvery: open.settings.pullEvery))
+    let (networkWake, retryWake) = (networkWake, retryWake)
+    live = LiveWatch(open) {
+      // A server that tells changes is there: a wait after a failure is over, too.
+      networkWake.ring()
+      retryWake.ring()
+    }
   }
 
   /// Runs until `stop` has an element; then the write in hand is finished.
@@ -82,12 +89,14 @@ public final class WatchRun: Sendable {
       group.addTask { try await self.due() }
       group.addTask { await self.network(watch) }
       group.addTask { await self.control() }
+      group.addTask { await self.live.run { self.say($0) } }
+      group.addTask { try await self.writeArrivals() }
       // The first loop to end ends all: by a stop, or by a failure that the caller is told.
       try await group.next()
       finish(watch)
       let clock = open.environment.clock
       group.addTask { try? await clock.sleep(for: Self.stopLimit) }
-      for _ in 0..<5 { try await group.next() }
+      for _ in 0..<7 { try await group.next() }
       group.cancelAll()
     }
     try open.remember(open.client.syncStatus)
@@ -98,6 +107,7 @@ public final class WatchRun: Sendable {
     watch.stop()
     stopListening()
     isOver.store(true, ordering: .relaxed)
+    live.stop()
     networkWake.finish()
     retryWake.finish()
     dueWake.finish()
@@ -215,6 +225,7 @@ public final class WatchRun: Sendable {
       watch.lookAtEverything()
     }
     open.environment.http.forgetConnections()
+    live.noteNetworkChange()
     tryNow()
   }
 
@@ -256,7 +267,11 @@ public final class WatchRun: Sendable {
       }
       lastFailure = text
       if failure != nil { noteNextTry(in: pause.length) }
-      await (pause.endsByEdits ? networkWake : retryWake).wait(upTo: pause.length, clock: clock)
+      if failure == nil {
+        await rest(pause.length)
+      } else {
+        await (pause.endsByEdits ? networkWake : retryWake).wait(upTo: pause.length, clock: clock)
+      }
       while !watchIsOver, let rest = plan.withLock({ $0.retryAfter(at: clock.elapsed()) }) {
         noteNextTry(in: rest)
         await endWake.wait(upTo: rest, clock: clock)
@@ -269,6 +284,28 @@ public final class WatchRun: Sendable {
     // While access is off, nothing is tried at all.
     open.watchState.nextTry =
       open.client.syncStatus.network == .disabled ? nil : open.environment.clock.now() + pause
+  }
+
+  /// Waits until something is to be sent or read: longer than usual while the server tells its changes by itself.
+  private func rest(_ pause: Duration) async {
+    let clock = open.environment.clock
+    let start = clock.elapsed()
+    while !watchIsOver {
+      // Looked at now and then, since the telling may end at any time.
+      let before = clock.elapsed()
+      await networkWake.wait(upTo: pause, clock: clock)
+      let now = clock.elapsed()
+      if now - before < pause || now - start >= live.rest(pause) { return }
+    }
+  }
+
+  /// Writes rows into files as the server tells of them.
+  private func writeArrivals() async throws {
+    while !watchIsOver {
+      await live.arrivals.wait(upTo: nil, clock: open.environment.clock)
+      guard !watchIsOver else { return }
+      try await attempt { try await self.open.workspace.writeRows() }
+    }
   }
 
   // MARK: Control
@@ -284,6 +321,7 @@ public final class WatchRun: Sendable {
     do {
       let answer = try await whileSayingSo(call) { try await self.open.answer(call.request, isWatching: true) }
       book(answer.report, isRecorded: true)
+      live.look()
       if answer.wakesNetwork { tryNow() }
       call.answer(.result(answer.result))
     } catch {

@@ -17,6 +17,7 @@ final class WatchState: Sendable {
   private struct State {
     var nextTry: WallTime?
     var trouble: Trouble?
+    var live = LiveState.off
   }
 
   private let state = Mutex(State())
@@ -28,6 +29,12 @@ final class WatchState: Sendable {
   var nextTry: WallTime? {
     get { state.withLock(\.nextTry) }
     set { state.withLock { $0.nextTry = newValue } }
+  }
+
+  /// Whether the server's changes arrive as they are made.
+  var live: LiveState {
+    get { state.withLock(\.live) }
+    set { state.withLock { $0.live = newValue } }
   }
 
   /// What keeps the watcher from its files now.

@@ -83,6 +83,9 @@ extension WorkspaceSettings {
         "description": "The tables that are mirrored, and their folders.", "type": "array", "minItems": 1,
         "items": collectionSchema,
       ],
+      "live": [
+        "type": "boolean", "description": "Whether the server tells changes as they are made.", "default": true,
+      ],
       "pullEvery": number("Seconds between two pulls of a watcher.", pullEveryBounds, standard: 2),
       "settle": number(
         "Milliseconds that a file must be left alone before it counts as saved.", settleBounds, standard: 50),

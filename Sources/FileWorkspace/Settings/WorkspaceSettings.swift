@@ -17,6 +17,7 @@ import LosslessJSON
 ///       "where": {"archived": false}
 ///     }
 ///   ],
+///   "live": true,
 ///   "pullEvery": 2,
 ///   "settle": 50,
 ///   "deleteAfter": 10,
@@ -42,6 +43,8 @@ public struct WorkspaceSettings: Sendable, Hashable {
   public var server: ServerSettings
   /// The tables and their folders, in order.
   public var collections: [CollectionSettings]
+  /// Whether the server is asked to tell changes as they are made, where nobody has switched that by command.
+  public var live: Bool
   /// How long to wait between two pulls.
   public var pullEvery: Duration
   /// How long a file must be left alone before it counts as saved.
@@ -54,7 +57,8 @@ public struct WorkspaceSettings: Sendable, Hashable {
   /// Makes settings of parts that are known to fit.
   public init(
     server: ServerSettings, collections: [CollectionSettings], pullEvery: Duration = .seconds(2),
-    settle: Duration = .milliseconds(50), deleteAfter: Duration = .seconds(10), conflicts: ConflictPolicy = .hold
+    settle: Duration = .milliseconds(50), deleteAfter: Duration = .seconds(10), conflicts: ConflictPolicy = .hold,
+    live: Bool = true
   ) {
     self.server = server
     self.collections = collections
@@ -62,6 +66,7 @@ public struct WorkspaceSettings: Sendable, Hashable {
     self.settle = settle
     self.deleteAfter = deleteAfter
     self.conflicts = conflicts
+    self.live = live
   }
 
   /// Reads the bytes of tidemark.json.
@@ -74,10 +79,11 @@ public struct WorkspaceSettings: Sendable, Hashable {
         "a merge tool cannot be named here: this file comes with every clone and must not choose what runs; name it in "
           + "~/.config/\(UserSettings.path), or in TIDEMARK_MERGETOOL", .name)
     }
-    try root.requireObject(of: ["server", "collections", "pullEvery", "settle", "deleteAfter", "conflicts"])
+    try root.requireObject(of: ["server", "collections", "pullEvery", "settle", "deleteAfter", "conflicts", "live"])
     self.init(server: try Self.server(try root.member("server", "an object with url and key")), collections: [])
     if let node = root["conflicts"] { conflicts = try ConflictPolicy.general(node) }
     collections = try Self.collections(try root.member("collections", "an array of collections"), conflicts)
+    if let node = root["live"] { live = try node.flag() }
     if let node = root["pullEvery"] { pullEvery = try node.duration(.seconds(1), in: Self.pullEveryBounds, "seconds") }
     if let node = root["settle"] { settle = try node.duration(.milliseconds(1), in: Self.settleBounds, "milliseconds") }
     if let node = root["deleteAfter"] {

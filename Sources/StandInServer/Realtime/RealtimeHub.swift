@@ -6,21 +6,11 @@ import Synchronization
 /// Where the bytes go is not known here: a socket or a simulation opens a link, hands texts in, and is called with what to
 /// send.
 final class RealtimeHub: Sendable {
-  /// What a client's end is told.
-  enum Delivery: Sendable, Equatable {
-    /// A text to send.
-    case text(String)
-    /// The end of the connection.
-    case close(reason: String)
-    /// The connection breaks without a word.
-    case cut
-  }
-
   private struct Client {
     var connection: RealtimeConnection
     /// What opened it: faults may be for some connections only.
     let request: StandInRequest
-    let deliver: @Sendable (Delivery) -> Void
+    let deliver: @Sendable (RealtimeDelivery) -> Void
   }
 
   private struct State {
@@ -43,7 +33,8 @@ final class RealtimeHub: Sendable {
 
   /// Takes a client on; `deliver` is called in the order in which it is to be sent, and must not wait.
   func open(
-    _ form: RealtimeFrame.Form, role: Role, request: StandInRequest, deliver: @escaping @Sendable (Delivery) -> Void
+    _ form: RealtimeFrame.Form, role: Role, request: StandInRequest,
+    deliver: @escaping @Sendable (RealtimeDelivery) -> Void
   ) -> RealtimeLink {
     let now = now()
     let id = state.withLock { state in
@@ -167,6 +158,16 @@ final class RealtimeHub: Sendable {
     guard let client = state.clients[id], !misbehaviour.silences(client.request) else { return }
     client.deliver(.text(frame.text(client.connection.form)))
   }
+}
+
+/// What a client's end of a connection is told.
+public enum RealtimeDelivery: Sendable, Equatable {
+  /// A text to send.
+  case text(String)
+  /// The end of the connection.
+  case close(reason: String)
+  /// The connection breaks without a word.
+  case cut
 }
 
 /// A client's hold on its connection.

@@ -61,13 +61,13 @@ final class RealtimeSockets: Sendable {
 /// How one WebSocket connection is opened: with its way back to the client.
 struct RealtimeOpening: Sendable {
   /// Takes the client on.
-  let open: @Sendable (_ deliver: @escaping @Sendable (RealtimeHub.Delivery) -> Void) -> RealtimeLink
+  let open: @Sendable (_ deliver: @escaping @Sendable (RealtimeDelivery) -> Void) -> RealtimeLink
 }
 
 /// One WebSocket connection on its thread.
 final class RealtimeSocket: Sendable {
   private struct Outbox {
-    var deliveries: [RealtimeHub.Delivery] = []
+    var deliveries: [RealtimeDelivery] = []
     var bytes = 0
   }
 
@@ -101,7 +101,7 @@ final class RealtimeSocket: Sendable {
   }
 
   /// Hands over what is to be sent; from any thread.
-  fileprivate func deliver(_ delivery: RealtimeHub.Delivery) {
+  fileprivate func deliver(_ delivery: RealtimeDelivery) {
     outbox.withLock { outbox in
       if case .text(let text) = delivery { outbox.bytes += text.utf8.count }
       outbox.deliveries.append(outbox.bytes > Self.unsentBytesMax ? .cut : delivery)

@@ -39,7 +39,7 @@ final class CurlLoop: @unchecked Sendable {
   private var transfers: [UInt64: CurlTransfer] = [:]
 
   /// Runs once a process, before any handle is made; libcurl counts nothing that would need an end.
-  private static let isReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+  static let isReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
   init(_ settings: CurlSettings) {
     self.settings = settings
@@ -92,7 +92,7 @@ final class CurlLoop: @unchecked Sendable {
   }
 
   private func run() {
-    blockSignals()
+    Self.blockSignals()
     while takeCommands() {
       var running: Int32 = 0
       curl_multi_perform(multi, &running)
@@ -104,7 +104,7 @@ final class CurlLoop: @unchecked Sendable {
   }
 
   /// Signals belong to the main thread; and OpenSSL writes to closed sockets without asking for no SIGPIPE.
-  private func blockSignals() {
+  static func blockSignals() {
     var all = sigset_t()
     sigfillset(&all)
     pthread_sigmask(SIG_BLOCK, &all, nil)

@@ -56,32 +56,21 @@ final class CurlTransfer {
   private func set(_ option: CURLoption, _ text: String) -> Bool { tm_setopt_text(easy, option, text) == CURLE_OK }
 
   private func setLimits(_ settings: CurlSettings) -> Bool {
-    set(CURLOPT_NOSIGNAL, 1)
-      // Without this, cancelling during a name look-up would block every other transfer until the look-up ends.
-      && set(CURLOPT_QUICK_EXIT, 1)
-      && set(CURLOPT_CONNECTTIMEOUT_MS, max(1, settings.connectLimit.wholeMilliseconds))
-      && set(CURLOPT_LOW_SPEED_LIMIT, 1)
+    set(CURLOPT_LOW_SPEED_LIMIT, 1)
       && set(CURLOPT_LOW_SPEED_TIME, settings.stallSeconds)
       && (settings.wholeLimit.map { set(CURLOPT_TIMEOUT_MS, max(1, $0.wholeMilliseconds)) } ?? true)
   }
 
   private func setRoute(_ settings: CurlSettings) -> Bool {
-    let proxy = start.address.scheme == "https" ? settings.httpsProxy : settings.httpProxy
-    return set(CURLOPT_URL, start.request.url)
-      && set(CURLOPT_PROTOCOLS_STR, "http,https")
+    settings.setRoute(of: easy, url: start.request.url, to: start.address)
       && set(CURLOPT_FOLLOWLOCATION, 0)
       && set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
       // Wait a moment for a connection that can carry several requests, rather than open one for each.
       && set(CURLOPT_PIPEWAIT, 1)
-      && set(CURLOPT_TCP_KEEPALIVE, 1)
-      // An empty text means none; leaving the option out would make libcurl read the environment.
-      && set(CURLOPT_PROXY, start.address.isLoopback ? "" : proxy ?? "")
-      && set(CURLOPT_NOPROXY, settings.hostsWithoutProxy)
       && set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       && set(CURLOPT_USERAGENT, settings.userAgent)
       // A part of a packed file could not be unpacked.
       && (start.bodies.sink != nil || set(CURLOPT_ACCEPT_ENCODING, "gzip"))
-      && (settings.authoritiesFile.map { set(CURLOPT_CAINFO, $0) } ?? true)
   }
 
   private func setRequest() -> Bool {
@@ -291,11 +280,19 @@ final class CurlTransfer {
     case _ where reached: return cut(reason)
     case CURLE_URL_MALFORMAT: return .badRequest(reason: "the URL is not one")
     case CURLE_COULDNT_RESOLVE_HOST: return .cannotResolve(host: start.address.host)
-    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
-      CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED:
-      return .tls(origin: origin, reason: reason)
+    case _ where Self.isAboutTLS(code): return .tls(origin: origin, reason: reason)
     case _ where sends == 0: return .cannotConnect(origin: origin, reason: reason)
     default: return cut(reason)
+    }
+  }
+
+  /// Whether libcurl says that TLS or the certificate was not accepted.
+  static func isAboutTLS(_ code: CURLcode) -> Bool {
+    switch code {
+    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
+      CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED:
+      true
+    default: false
     }
   }
 

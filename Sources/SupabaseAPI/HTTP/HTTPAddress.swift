@@ -12,7 +12,10 @@ struct HTTPAddress: Sendable, Hashable {
   let rest: String
 
   /// Scheme, host and port: all that a message may show of a URL.
-  var origin: String { "\(scheme)://\(host)" + (port.map { ":\($0)" } ?? "") }
+  var origin: String { "\(scheme)://\(authority)" }
+
+  /// Host and port, as `Host` names them.
+  var authority: String { host + (port.map { ":\($0)" } ?? "") }
 
   /// Whether the host is this machine, where a proxy could not reach it.
   var isLoopback: Bool {

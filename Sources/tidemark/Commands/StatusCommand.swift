@@ -13,19 +13,22 @@ struct StatusCommand: Command {
   init(_ arguments: Arguments) throws(UsageError) {}
 
   func run(in context: CommandContext) async throws -> ExitStatus {
-    let folder = try context.workspaceFolder()
-    let report: StatusReport
-    switch try ControlClient.ask(ControlRequest("status"), folderPath: folder.statePath) {
-    case .result(let json)?: report = StatusReport(wireJSON: json)
-    case .error(let text)?: throw CommandFailure(message: text)
-    case nil: report = try StatusReport.read(folder, clock: LiveClock())
-    }
+    let report = try Self.report(of: try context.workspaceFolder())
     if context.terminal.isJSON {
       context.terminal.print(.object(report.json))
     } else {
       for line in lines(report, context.terminal) { context.terminal.print(line) }
     }
     return exitStatus(report)
+  }
+
+  /// The status as a running watcher tells it, or as the state on the disk has it.
+  static func report(of folder: WorkspaceFolder) throws -> StatusReport {
+    switch try ControlClient.ask(ControlRequest("status"), folderPath: folder.statePath) {
+    case .result(let json)?: StatusReport(wireJSON: json)
+    case .error(let text)?: throw CommandFailure(message: text)
+    case nil: try StatusReport.read(folder, clock: LiveClock())
+    }
   }
 
   private func exitStatus(_ report: StatusReport) -> ExitStatus {
@@ -43,10 +46,21 @@ struct StatusCommand: Command {
     report.lastError != nil && report.network != NetworkStatus.disabled.rawValue
   }
 
+  /// Whether the server's changes arrive as they are made.
+  static func live(_ report: StatusReport) -> String {
+    switch report.live {
+    case LiveState.live(since: WallTime(nanoseconds: 0)).word: "the server tells changes as they are made"
+    case LiveState.connecting.word: "connecting; until then the server is asked"
+    case LiveState.off.word: "off; the server is asked"
+    default: "not now, the server is asked instead: \(report.liveReason ?? "no reason")"
+    }
+  }
+
   private func lines(_ report: StatusReport, _ terminal: Terminal) -> [String] {
     let watcher = report.isWatching ? "a watcher runs" : "no watcher runs"
     var lines = [terminal.bold(headline(report)), "server    \(report.server) (\(report.network)); \(watcher)"]
     if let time = report.lastSyncedAt { lines.append("in step   last at \(time)") }
+    if report.isWatching { lines.append("live      \(Terminal.safe(Self.live(report)))") }
     for collection in report.collections {
       let (files, rows) = (count(collection.files, "file"), count(collection.rows, "row"))
       lines.append("folder    \(Terminal.safe(collection.folder))/: \(files), \(rows)")

@@ -1,4 +1,5 @@
 import Foundation
+import FoundationNetworking
 import Testing
 
 /// A folder of its own for one test, with a stand-in server that can be killed and started again on its port.
@@ -7,6 +8,8 @@ final class Site {
   private(set) var server: Program
   let url: String
   let key: String
+  /// The key that opens the stand-in's own part.
+  let serviceKey: String
   private let port: String
   private var serving: [String]
 
@@ -22,6 +25,7 @@ final class Site {
     let first = try await Self.firstLine(of: server)
     url = try #require(first["url"] as? String)
     key = try #require(first["publishable_key"] as? String)
+    serviceKey = try #require(first["service_key"] as? String)
     port = String(url.split(separator: ":").last ?? "")
     try Data("correct horse\n".utf8).write(to: URL(fileURLWithPath: "\(path)/password"))
   }
@@ -49,6 +53,16 @@ final class Site {
     serving = other ?? serving
     server = try Program(["serve", "--port", port, "--data", "\(path)/server", "--json"] + serving)
     _ = try await Self.firstLine(of: server)
+  }
+
+  /// Lays out misbehaviour of the server, in place of any that is left.
+  func misbehave(_ faults: String) async throws {
+    var request = URLRequest(url: try #require(URL(string: "\(url)/stand-in/faults")))
+    request.httpMethod = "PUT"
+    request.setValue(serviceKey, forHTTPHeaderField: "apikey")
+    request.httpBody = Data(faults.utf8)
+    let (_, response) = try await URLSession.shared.data(for: request)
+    #expect((response as? HTTPURLResponse)?.statusCode == 200)
   }
 
   /// Makes a workspace of the site's one user.

@@ -28,7 +28,7 @@ import Testing
          "columns": [{"name": "task", "type": "uuid", "required": true, "readOnly": true, "$why": 1}, "label integer"]}
       ],
       "pullEvery": 0.5,
-      "settle": 30,
+      "settle": 30, "live": false,
       "deleteAfter": 3
     }
     """
@@ -59,7 +59,7 @@ import Testing
                 CollectionColumn("label", .integer),
               ]),
           ],
-          pullEvery: .milliseconds(500), settle: .milliseconds(30), deleteAfter: .seconds(3)))
+          pullEvery: .milliseconds(500), settle: .milliseconds(30), deleteAfter: .seconds(3), live: false))
     #expect(settings.collections[0].editableColumns.map(\.name) == ["title", "due date"])
     #expect(settings.collections[1].keyColumns.map(\.name) == ["task", "label"])
     #expect(settings.collection(folder: "links")?.table == "task_labels")
@@ -166,7 +166,7 @@ import Testing
   static let mistakes = [
     Mistake(
       "\"$schema\"", "\"colections\"",
-      "2:3: unknown member 'colections'; expected one of server, collections, pullEvery, settle, deleteAfter, conflicts"
+      "2:3: unknown member 'colections'; expected one of server, collections, pullEvery, settle, deleteAfter, conflicts, live"
     ),
     Mistake(
       "\"folder\": \"tasks\"", "\"foldr\": \"tasks\"",

@@ -15,12 +15,14 @@ final class World: Sendable {
   let standIn: StandIn
   let project: Project
 
-  init(schema: Schema = .tasksAndPhotos, rowCountMax: Int = 1_000) throws {
+  init(schema: Schema = .tasksAndPhotos, rowCountMax: Int = 1_000, accessTokenSeconds: Int = 3_600) throws {
     let clock = clock
     let seed = Mutex(UInt8(1))
+    var auth = AuthSettings(passwordCost: 4)
+    auth.tokenSeconds = accessTokenSeconds
     standIn = try StandIn(
       StandInConfiguration(
-        schema: schema, auth: AuthSettings(passwordCost: 4), rowCountMax: rowCountMax,
+        schema: schema, auth: auth, rowCountMax: rowCountMax,
         effects: StandInEffects(
           now: { clock.tick() },
           randomBytes: { count in
@@ -65,11 +67,12 @@ final class World: Sendable {
   /// A replica of a user with a store of its own.
   func replica(
     _ session: Session, path: String = ":memory:", tables: [TableDescription] = [tasks], pageRows: Int = 1_000,
-    resolver: @escaping ConflictResolver = ConflictResolvers.holdDisagreements, writesInOneRequest: Int = 60
+    resolver: @escaping ConflictResolver = ConflictResolvers.holdDisagreements, writesInOneRequest: Int = 60,
+    sockets: (any WebSocketOpener)? = nil, clock: (any EngineClock)? = nil
   ) throws -> Replica {
     var configuration = EngineConfiguration(project: project, tables: tables, resolver: resolver, pageRows: pageRows)
     configuration.writesInOneRequest = writesInOneRequest
-    return try Replica(self, session, path: path, configuration)
+    return try Replica(self, session, path: path, configuration, sockets: sockets, clock: clock)
   }
 
   /// A request with the service key, which every policy lets through.
@@ -165,7 +168,8 @@ struct Replica: Sendable {
   let table: TableDescription
 
   init(
-    _ world: World, _ session: Session, path: String, _ configuration: EngineConfiguration
+    _ world: World, _ session: Session, path: String, _ configuration: EngineConfiguration,
+    sockets: (any WebSocketOpener)?, clock: (any EngineClock)?
   ) throws {
     http = StandInExchange(world)
     storage = MemorySession(session)
@@ -176,7 +180,8 @@ struct Replica: Sendable {
       sessions: SessionKeeper(
         user: session.user.id, auth: AuthClient(project: world.project, http: http), storage: storage,
         clock: world.clock),
-      environment: EngineEnvironment(clock: world.clock, http: http, makeID: { "unused" }))
+      environment: EngineEnvironment(
+        clock: clock ?? world.clock, http: http, makeID: { "unused" }, sockets: sockets))
   }
 
   /// The same device with other settings.

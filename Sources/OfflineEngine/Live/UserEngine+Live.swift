@@ -1,0 +1,170 @@
+import LosslessJSON
+import SupabaseAPI
+
+extension UserEngine {
+  /// Takes in what Realtime told.
+  ///
+  /// A change is a hint with a key. A row that nobody here knows is kept as it was told, where all of it was; any other is
+  /// read, since what was told may be older than what is known. A row that is told to be gone is looked for before it
+  /// counts as gone. Neither touches what waits in the queue.
+  ///
+  /// - Returns: Whether anything is new.
+  /// - Throws: `SyncFailure`; a pull finds what was not taken in.
+  func apply(_ changes: [RealtimeChange]) async throws(SyncFailure) -> Bool {
+    // No pass may send a write of a row between a read and its keeping.
+    try await passLock.withLock { () async throws(SyncFailure) -> Bool in
+      var isNews = false
+      for table in configuration.tables {
+        let told = changes.filter { $0.table == table.name && $0.schema == "public" }
+        guard !told.isEmpty else { continue }
+        var hints = LiveHints(client: self, table: table)
+        if try await hints.apply(told) { isNews = true }
+      }
+      return isNews
+    }
+  }
+}
+
+/// What was told of one table.
+private struct LiveHints {
+  let client: UserEngine
+  let table: TableDescription
+
+  /// Keys in one `in.(…)` list: 60 UUIDs keep the URL far below every server's limit.
+  private static let keysInOneRequest = 60
+
+  private enum Look {
+    case read
+    case checkGone
+  }
+
+  mutating func apply(_ changes: [RealtimeChange]) async throws(SyncFailure) -> Bool {
+    let table = table
+    guard table.isMirrored else {
+      try client.commit { transaction in
+        for change in changes { try Self.report(change, of: table, in: transaction) }
+      }
+      return true
+    }
+    let (isNews, looks) = try client.commit { transaction in
+      var isNews = false
+      var looks: [RowKey: Look] = [:]
+      for change in changes {
+        if try Self.keep(change, of: table, in: transaction, &looks) { isNews = true }
+      }
+      return (isNews, looks)
+    }
+    let keys = looks.keys.sorted { $0.text < $1.text }
+    var found = isNews
+    for start in stride(from: 0, to: keys.count, by: Self.keysInOneRequest) {
+      let piece = Array(keys[start..<min(start + Self.keysInOneRequest, keys.count)])
+      if try await look(at: piece, looks) { found = true }
+    }
+    return found
+  }
+
+  /// Lays a change into the lists of a table that is not mirrored row by row.
+  private static func report(
+    _ change: RealtimeChange, of table: TableDescription, in transaction: EngineTransaction
+  ) throws {
+    if change.kind == .delete {
+      try transaction.applyReportedDelete(table, change.oldRecord)
+    } else if change.isCut {
+      try transaction.markListsStale(table.name, schema: "")
+    } else {
+      try transaction.applyReported(table, change.record)
+    }
+  }
+
+  /// Keeps a change where that is safe, and else says what to look at.
+  ///
+  /// - Returns: Whether something new was kept.
+  private static func keep(
+    _ change: RealtimeChange, of table: TableDescription, in transaction: EngineTransaction,
+    _ looks: inout [RowKey: Look]
+  ) throws -> Bool {
+    let oldKey = table.key(of: change.oldRecord)
+    if let oldKey, change.kind == .delete || table.key(of: change.record) != oldKey,
+      try transaction.cachedRow(table.name, oldKey)?.values != nil
+    {
+      looks[oldKey] = .checkGone
+    }
+    guard change.kind != .delete, let key = table.key(of: change.record) else { return false }
+    let known = try transaction.cachedRow(table.name, key)
+    let isWhole =
+      !change.isCut && table.conditions.isEmpty && table.readColumns.allSatisfy { change.record[$0] != nil }
+    if known == nil, isWhole, change.kind == .insert, looks[key] == nil {
+      return try transaction.learnRow(table, key, change.record.picking(table.readColumns))
+    }
+    let version = table.version(of: change.record)
+    if let known, known.values != nil, !known.isStale, version != nil, known.version == version { return false }
+    looks[key] = .read
+    return false
+  }
+
+  /// Reads rows by their keys, until none is left or the server shows no more of them.
+  private func look(at keys: [RowKey], _ looks: [RowKey: Look]) async throws(SyncFailure) -> Bool {
+    var isNews = false
+    var left = keys
+    while !left.isEmpty {
+      // Beside rows that may be gone one is asked for that should not be: an answer that shows it was given to this user.
+      let checksGone = left.contains { looks[$0] == .checkGone }
+      let (keys, table) = (left, table)
+      let witness = try client.commit { try checksGone ? $0.anyCachedKey(table, besides: keys) : nil }
+      let (rows, token) = try await read(left + [witness].compactMap(\.self))
+      isNews = try keep(rows) || isNews
+      let shown = Set(rows.compactMap { table.key(of: $0)?.text })
+      let rest = left.filter { !shown.contains($0.text) }
+      // A server may cut any answer short; only one that shows none of the keys says that they are not there.
+      guard rest.count == left.count else {
+        left = rest
+        continue
+      }
+      let gone = rest.filter { looks[$0] == .checkGone }
+      guard !gone.isEmpty else { break }
+      var isProven = !rows.isEmpty
+      if !isProven, let token { isProven = await client.sessions.isTokenProven(token) }
+      guard isProven else { throw .unproven(table: table.name) }
+      try client.commit { transaction in for key in gone { try transaction.setGone(table.name, key) } }
+      return true
+    }
+    return isNews
+  }
+
+  private func read(_ keys: [RowKey]) async throws(SyncFailure) -> (rows: [JSONObject], token: Secret?) {
+    let request = TableRequest.select(
+      table.name, columns: table.readColumns, filters: table.conditions + [table.filter(forAnyOf: keys)], order: [],
+      limit: keys.count)
+    do throws(RequestFailure) {
+      let (answer, token) = try await client.send(request, table: table.name)
+      return (answer.rows, token)
+    } catch {
+      throw error.reason
+    }
+  }
+
+  private func keep(_ rows: [JSONObject]) throws(SyncFailure) -> Bool {
+    let table = table
+    return try client.commit { transaction in
+      var isNews = false
+      for row in rows {
+        if let key = table.key(of: row), try transaction.learnRow(table, key, row) { isNews = true }
+      }
+      return isNews
+    }
+  }
+}
+
+extension EngineTransaction {
+  /// The key of a row that the server showed and still has, as far as this device knows, besides some.
+  fileprivate func anyCachedKey(_ table: TableDescription, besides keys: [RowKey]) throws -> RowKey? {
+    let texts = Set(keys.map(\.text))
+    let rows = try database.rows(
+      """
+      SELECT key FROM cached_row INDEXED BY cached_row_version
+      WHERE user_id = ? AND table_name = ? AND body IS NOT NULL LIMIT ?
+      """, [.text(user), .text(table.name), .integer(Int64(texts.count + 1))])
+    guard let text = rows.compactMap({ $0.text("key") }).first(where: { !texts.contains($0) }) else { return nil }
+    return try key(table, text: text)
+  }
+}
