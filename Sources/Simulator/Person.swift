@@ -140,7 +140,7 @@ struct Person {
   private func move(
     _ file: String, to target: String, _ words: inout SavedWords, _ buffers: inout Buffers
   ) throws {
-    guard file != target, let text = device.text(file) else { return }
+    guard file != target, !buffers.isBeingWritten(target, on: device), let text = device.text(file) else { return }
     if text.isEmpty {
       // Over a known file an empty one is a problem; elsewhere it may take its title from its new name.
       guard device.text(target) == nil else { return }

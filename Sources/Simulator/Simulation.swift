@@ -55,8 +55,11 @@ final class Simulation {
       try makePeace()
       world.trace("peace")
       comeToRest()
-      try confirmEverything()
-      comeToRest()
+      // One's deletes may be held by another as rows that have vanished in large numbers.
+      for _ in 0..<3 {
+        confirmEverything()
+        comeToRest()
+      }
       try check()
     } catch {
       world.complain("a deed could not be done: \(error)")
@@ -195,7 +198,7 @@ final class Simulation {
   }
 
   /// Says yes to everything that waits for a yes.
-  private func confirmEverything() throws {
+  private func confirmEverything() {
     for device in devices where device.isRunning { confirm(device) }
   }
 

@@ -99,7 +99,8 @@ public final class WatchRun: Sendable {
       for _ in 0..<7 { try await group.next() }
       group.cancelAll()
     }
-    try open.remember(open.client.syncStatus)
+    // What a full disk keeps from being noted is learned anew by the next run.
+    try? open.remember(open.client.syncStatus)
   }
 
   private func finish(_ watch: FileWatch) {
