@@ -252,7 +252,7 @@ struct AbsenceDecision {
     case .gone, .deletedHere, .unknown: break
     case .refusedInsert(let refused, _):
       try decision.transaction.dismissRejectedMutation(refused)
-    case .present:
+    case .present(let values, let version):
       guard entry.wasSeen || isConfirmed else {
         // Nobody has seen the file since it was written: it is made again rather than its row deleted.
         try decision.transaction.touchRow(collection.table, entry.base.key)
@@ -261,7 +261,10 @@ struct AbsenceDecision {
       try decision.transaction.enqueue(
         .delete(
           from: collection.table, key: entry.base.key,
-          base: WriteBase(values: entry.base.values, version: entry.base.version), coalesces: true))
+          // The row moved on, by the person's own edit perhaps, but shows what its file showed: that is what they removed.
+          base: WriteBase(
+            values: entry.base.values, version: values == entry.base.values ? version : entry.base.version),
+          coalesces: true))
       decision.result.report.queued += 1
       decision.result.report.note(.deleted, entry.lastPath)
       let text = RowFile.render(

@@ -35,6 +35,29 @@ struct DeleteTests {
     return (world, one)
   }
 
+  @Test(
+    "a file that goes before the answer to its own edit was looked at is no conflict with that edit",
+    arguments: [false, true])
+  func beforeItsAnswer(othersEdit: Bool) async throws {
+    let (world, one) = try await tasks(5)
+    try one.edit("task-1.json", ["notes": "mine"])
+    _ = try await one.workspace.look(at: ["tasks/task-1.json"])
+    _ = await one.exchange()
+    try one.remove("task-1.json")
+    if othersEdit {
+      world.update(key(1), ["notes": "theirs"])
+      _ = await one.exchange()
+    }
+    _ = try await one.workspace.writeRows()
+    for _ in 0..<5 {
+      one.advance(.seconds(3))
+      _ = try await one.workspace.tick()
+    }
+    try await one.settle()
+    #expect((world.rows[key(1)] == nil) == !othersEdit)
+    #expect(try one.conflicts.count == (othersEdit ? 1 : 0))
+  }
+
   @Test("a removed file is a delete after its time, proven by two listings, and its text is in the trash")
   func removed() async throws {
     let (world, one) = try await tasks(5)
