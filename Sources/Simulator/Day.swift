@@ -6,6 +6,8 @@ struct Day: Sendable {
   /// What the settings say of conflicts.
   var conflicts: String
   var accessTokenSeconds: Int
+  /// Whether changes are heard of as they are made.
+  var isLive: Bool
   /// The greatest distance of a device's clock from the true time, in seconds.
   var skewSeconds: Int
   var weather: Weather
@@ -24,6 +26,7 @@ struct Day: Sendable {
       random.oneIn(4) ? [1 + random.number(below: 3), 1 + random.number(below: 2)] : [1 + random.number(below: 3)]
     pullSeconds = random.pick([10, 30, 60]) ?? 30
     conflicts = random.pick(weighted: [(4, "hold"), (1, "mine"), (1, "theirs")])
+    isLive = random.oneIn(2)
     accessTokenSeconds = random.oneIn(3) ? 120 : 3_600
     skewSeconds = random.oneIn(3) ? 7_200 : 0
     let isCalm = random.oneIn(4)

@@ -68,6 +68,7 @@ final class Device {
       "server": ["url": .string(SimulatedServer.origin), "key": .string(world.server.standIn.publishableKey)],
       "pullEvery": .integer(Int64(world.day.pullSeconds)),
       "conflicts": .string(world.day.conflicts),
+      "live": .bool(world.day.isLive),
       "collections": [
         [
           "folder": "tasks", "table": "tasks", "key": "id", "version": "updated_at", "cursor": "updated_at",
@@ -100,6 +101,9 @@ final class Device {
       world.server, world.timeline, life, random: random.fork(),
       weather: { [surroundings] in surroundings.mood.withLock(\.weather) },
       trace: { line, isWrite in isWrite ? world.stir("\(name): \(line)") : world.trace("\(name): \(line)") })
+    let sockets = SimulatedSockets(
+      world.server, world.timeline, life, random: random.fork(),
+      weather: { [surroundings] in surroundings.mood.withLock(\.weather) }, trace: { world.trace("\(name): \($0)") })
     let store = try EngineStore(
       path: databasePath, clock: clock, callerMigrations: Workspace.migrations,
       beforeCommit: {
@@ -109,7 +113,8 @@ final class Device {
     let living = LivingFileSystem(files: files, life: life)
     let parts = OpenWorkspaceParts(
       folder: WorkspaceFolder(path: "/\(name)"), settings: settings, store: store, session: session, files: living,
-      environment: EngineEnvironment(clock: clock, http: network, makeID: makeID, executor: world.executor),
+      environment: EngineEnvironment(
+        clock: clock, http: network, makeID: makeID, executor: world.executor, sockets: sockets),
       log: { _ in }, makeWatcher: { watcher }, findRepository: { nil })
     let open = try OpenWorkspace(parts)
     let (stop, stopping) = AsyncStream.makeStream(of: Int32.self)

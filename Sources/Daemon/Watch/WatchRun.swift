@@ -26,6 +26,8 @@ public final class WatchRun: Sendable {
 
   /// How often who waits for an answer is told that the work goes on.
   private static let sayWorkingEvery = Duration.seconds(3)
+  /// The loops of a run, the one that waits for a stop among them.
+  private static let loopCount = 8
   /// How long the request in hand may take once the program is asked to stop.
   private static let stopLimit = Duration.seconds(5)
 
@@ -95,8 +97,13 @@ public final class WatchRun: Sendable {
       try await group.next()
       finish(watch)
       let clock = open.environment.clock
-      group.addTask { try? await clock.sleep(for: Self.stopLimit) }
-      for _ in 0..<7 { try await group.next() }
+      let isTime = TimeIsUp()
+      group.addTask {
+        try? await clock.sleep(for: Self.stopLimit)
+        isTime.happened.store(true, ordering: .relaxed)
+      }
+      // However many of the loops still wait for the network, the limit ends the wait.
+      for _ in 1..<Self.loopCount where !isTime.happened.load(ordering: .relaxed) { try await group.next() }
       group.cancelAll()
     }
     // What a full disk keeps from being noted is learned anew by the next run.
@@ -350,4 +357,9 @@ public final class WatchRun: Sendable {
       throw CancellationError()
     }
   }
+}
+
+/// Whether the wait for the loops of a run is over.
+private final class TimeIsUp: Sendable {
+  let happened = Atomic(false)
 }
