@@ -29,6 +29,8 @@ struct DecisionResult: Sendable {
   var waiting: [(path: String, marker: String)] = []
   var namesTaken: [String] = []
   var namesFreed: [String] = []
+  /// Whether rows are to be written into files that are not there.
+  var hasRowsToWrite = false
   /// Folders of photos that follow their rows' files.
   var photoMoves: [(from: String, to: String)] = []
 }

@@ -167,6 +167,7 @@ extension Workspace {
     for name in settled.namesFreed { takenNames[collection.folder]?.remove(name) }
     for path in settled.lookAgain { lookAgain.insert(PathKey(path)) }
     if !settled.again.isEmpty { try reconcile(settled.again, collection, &report) }
+    if settled.hasRowsToWrite { try writeRows(of: collection, &report) }
   }
 
   /// Lets everything go that waits for a person's word: files missing in large numbers are deleted on the server.
@@ -256,6 +257,11 @@ struct AbsenceDecision {
       guard entry.wasSeen || isConfirmed else {
         // Nobody has seen the file since it was written: it is made again rather than its row deleted.
         try decision.transaction.touchRow(collection.table, entry.base.key)
+        decision.result.hasRowsToWrite = true
+        decision.result.report.note(
+          .note, entry.lastPath,
+          "was removed while it was being written here, so nobody can have meant that text; it comes back, and removing it "
+            + "again deletes its row")
         return
       }
       try decision.transaction.enqueue(

@@ -123,7 +123,7 @@ final class RealtimeSocket: Sendable {
       let due = link.tick()
       guard queueDeliveries(on: end, isClosing: &isClosing) else { return }
       unsent += end.output()
-      guard send(&unsent) else { return }
+      guard send(&unsent), unsent.count <= Self.unsentBytesMax else { return }
       if end.isOver, unsent.isEmpty { return }
       guard let arrived = wait(upTo: isClosing ? Self.closeLimit : due, isSending: !unsent.isEmpty) else { return }
       if isClosing, arrived.isEmpty { return }
