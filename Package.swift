@@ -68,6 +68,7 @@ let package = Package(
       name: "offline-tasks", dependencies: ["OfflineEngine", "SupabaseAPI"], path: "Examples/OfflineTasks",
       swiftSettings: strict),
 
+    .testTarget(name: "TidyTests", swiftSettings: strict),
     .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON"], swiftSettings: strict),
     .testTarget(name: "WebSocketTests", dependencies: ["WebSocket"], swiftSettings: strict),
     .testTarget(

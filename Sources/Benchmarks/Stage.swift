@@ -76,15 +76,17 @@ final class Stage {
   }
 
   /// Makes a workspace of the stage's user.
-  func workspace(_ name: String, pullEvery: String? = nil) throws -> String {
+  ///
+  /// - Parameter settings: Settings of its own: their names, and their values as JSON.
+  func workspace(_ name: String, settings: KeyValuePairs<String, JSONValue> = [:]) throws -> String {
     let workspace = "\(path)/\(name)"
     try run([
       "init", workspace, "--server", url, "--key", key, "--sign-in", Self.email, "--password-file", "\(path)/password",
     ])
-    if let pullEvery {
-      let settings = try JSONDocument(parsing: Array(Files.text("\(workspace)/tidemark.json").utf8))
-      let changed = settings.setting("pullEvery", to: JSONNumber(pullEvery).map(JSONValue.number) ?? .null)
-      try Files.write("\(workspace)/tidemark.json", String(decoding: changed.bytes, as: UTF8.self))
+    if !settings.isEmpty {
+      var document = try JSONDocument(parsing: Array(Files.text("\(workspace)/tidemark.json").utf8))
+      for (name, value) in settings { document = document.setting(name, to: value) }
+      try Files.write("\(workspace)/tidemark.json", String(decoding: document.bytes, as: UTF8.self))
     }
     return workspace
   }

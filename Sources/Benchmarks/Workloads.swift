@@ -89,6 +89,8 @@ final class Bench {
   private static let settle = 0.05
   /// Enough files that looking at one does not pass for looking at all.
   private static let bystanders = 100
+  /// Long enough for a watcher to join and for the server to say that changes flow.
+  private static let untilLive = Duration.seconds(5)
 
   func editToServer(_ edits: Int) async throws -> [Measurement] {
     let stage = try await stage()
@@ -125,49 +127,55 @@ final class Bench {
   }
 
   func editToReplica(_ edits: Int) async throws -> [Measurement] {
-    let polls: [(every: String, seconds: Double)] = [("2", 2), ("0.1", 0.1)]
-    var measurements: [Measurement] = []
-    for poll in polls {
-      let stage = try await stage()
-      try await stage.seed(Self.bystanders, seed: seed)
-      let (a, b) = (try stage.workspace("a", pullEvery: poll.every), try stage.workspace("b", pullEvery: poll.every))
-      for workspace in [a, b] { try stage.run(["-C", workspace, "sync"]) }
-      let watchers = [try stage.watch(a), try stage.watch(b)]
-      var sample = SampleTasks(seed: seed &+ 2)
-      let files = try self.files(a)
-      let others = Dictionary(try self.files(b).map { ($0.row["id"], $0.path) }) { first, _ in first }
-      var values: [Double] = []
-      for index in 0..<edits {
-        stage.idle(.milliseconds(300 + sample.number(below: 2_000)))
-        let (path, row) = files[index % files.count]
-        guard let other = others[row["id"]] else { continue }
-        let before = Files.stamp(other)
-        let text = text(row, notes: sample.notes() + " \(index)")
-        let start = ContinuousClock.now
-        try Files.write(path, text)
-        try stage.wait(for: "an edit in the other folder", within: .seconds(60), step: .microseconds(200)) {
-          let stamp = Files.stamp(other)
-          return stamp != nil && stamp != before
-        }
-        values.append((ContinuousClock.now - start).seconds)
+    [try await editToReplica(edits, pullEvery: nil), try await editToReplica(edits, pullEvery: ("0.1", 0.1))]
+  }
+
+  /// - Parameter pullEvery: How often each replica asks, without live changes; `nil` where the server tells.
+  private func editToReplica(
+    _ edits: Int, pullEvery: (text: String, seconds: Double)?
+  ) async throws -> Measurement {
+    let stage = try await stage()
+    try await stage.seed(Self.bystanders, seed: seed)
+    let settings: KeyValuePairs<String, JSONValue> =
+      if let pullEvery { ["live": false, "pullEvery": JSONNumber(pullEvery.text).map(JSONValue.number) ?? .null] } else
+      { [:] }
+    let (a, b) = (try stage.workspace("a", settings: settings), try stage.workspace("b", settings: settings))
+    for workspace in [a, b] { try stage.run(["-C", workspace, "sync"]) }
+    let watchers = [try stage.watch(a), try stage.watch(b)]
+    if pullEvery == nil { stage.idle(Self.untilLive) }
+    var sample = SampleTasks(seed: seed &+ 2)
+    let files = try self.files(a)
+    let others = Dictionary(try self.files(b).map { ($0.row["id"], $0.path) }) { first, _ in first }
+    var values: [Double] = []
+    for index in 0..<edits {
+      stage.idle(.milliseconds(300 + sample.number(below: 2_000)))
+      let (path, row) = files[index % files.count]
+      guard let other = others[row["id"]] else { continue }
+      let before = Files.stamp(other)
+      let text = text(row, notes: sample.notes() + " \(index)")
+      let start = ContinuousClock.now
+      try Files.write(path, text)
+      try stage.wait(for: "an edit in the other folder", within: .seconds(60), step: .microseconds(200)) {
+        let stamp = Files.stamp(other)
+        return stamp != nil && stamp != before
       }
-      for watcher in watchers { try stage.stop(watcher) }
-      let commit = try Limits.commit("\(stage.path)/commit.sqlite")
-      let patch = try await patch(stage, &sample)
-      let page = try await Limits.roundTrip(count: 20) { _ in _ = try await stage.page(0, limit: 1) }
-      await stage.end()
-      let bare = Self.settle + commit + patch + page
-      measurements.append(
-        Measurement(
-          workload: "edit-replica", size: edits, what: "one edit → the other replica's file, pullEvery \(poll.every)",
-          unit: .seconds, values: values,
-          limits: [
-            Limit(
-              name: "settle + half of pullEvery \(poll.every) s + commit + PATCH + GET", value: bare + poll.seconds / 2),
-            Limit(name: "the same without waiting for the poll", value: bare),
-          ]))
+      values.append((ContinuousClock.now - start).seconds)
     }
-    return measurements
+    for watcher in watchers { try stage.stop(watcher) }
+    let commit = try Limits.commit("\(stage.path)/commit.sqlite")
+    let patch = try await patch(stage, &sample)
+    let page = try await Limits.roundTrip(count: 20) { _ in _ = try await stage.page(0, limit: 1) }
+    await stage.end()
+    let bare = Self.settle + commit + patch + page
+    var limits = [Limit(name: "settle of 50 ms + commit + PATCH + GET", value: bare)]
+    if let pullEvery {
+      let name = "the same and half of pullEvery \(pullEvery.text) s"
+      limits.insert(Limit(name: name, value: bare + pullEvery.seconds / 2), at: 0)
+    }
+    return Measurement(
+      workload: "edit-replica", size: edits,
+      what: "one edit → the other replica's file, " + (pullEvery.map { "pullEvery \($0.text), not live" } ?? "live"),
+      unit: .seconds, values: values, limits: limits)
   }
 
   /// The files of a workspace with their rows.

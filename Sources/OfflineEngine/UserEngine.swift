@@ -66,6 +66,7 @@ public final class UserEngine: Sendable {
   let wireLock = AsyncLock()
   /// How many callers want a running pass to end.
   let interruptions = Atomic(0)
+  let latelyGone = Mutex(LatelyGone())
   private let state: Mutex<EngineStatus>
   private let isStopping = Atomic(false)
 

@@ -150,7 +150,7 @@ final class WallClock: EngineClock {
     #expect(desk.replica.http.lines.isEmpty)
     // A forged one.
     let forged = RealtimeChange(kind: .delete, table: "tasks", oldRecord: ["id": key(3).values[0]])
-    #expect(try await desk.replica.client.apply([forged]) == false)
+    #expect(try await desk.replica.client.apply([forged]) == [])
     #expect(try desk.replica.cached(key(3))?.values != nil)
     // One with an edit that waits: the row is gone, the edit is not.
     try desk.replica.update(key(2), ["title": "edited"])
@@ -159,6 +159,38 @@ final class WallClock: EngineClock {
     #expect(try desk.replica.cached(key(1))?.values == nil && desk.replica.row(key(2)).isGone)
     #expect(try desk.replica.pending.count == 1)
     #expect(try desk.replica.cached(key(3))?.values?["title"] == "row 3")
+  }
+
+  @Test("rows that vanish in large numbers wait for a person, also when they go one by one", arguments: [true, false])
+  func brake(isAtOnce: Bool) async throws {
+    let desk = try await LiveDesk(World())
+    try desk.world.lay((1...60).map { desk.row($0, "row \($0)") })
+    try await desk.flow()
+    let gone = (1...25).map { key($0).text }
+    for piece in isAtOnce ? [gone] : gone.map({ [$0] }) {
+      try desk.world.admin("DELETE", "/rest/v1/tasks?id=in.(\(piece.joined(separator: ",")))")
+    }
+    while let ask = await desk.ask(), ask != .pull {}
+    let report = try await desk.replica.pull()
+    let known = try desk.replica.rowCount
+    #expect(report.heldVanished > 0 && report.gone == 0)
+    #expect(known > 40 && known == 35 + report.heldVanished)
+    // What goes later is held with them until a person says so.
+    #expect(try await desk.replica.client.pull("tasks", isConfirmed: true).gone == report.heldVanished)
+    #expect(try desk.replica.rowCount == 35)
+  }
+
+  @Test("rows that go ten seconds apart were not lost at once")
+  func slowlyGone() async throws {
+    let desk = try await LiveDesk(World())
+    try desk.world.lay((1...4).map { desk.row($0, "row \($0)") })
+    try await desk.flow()
+    for number in 1...3 {
+      try desk.world.admin("DELETE", "/rest/v1/tasks?id=eq.\(key(number).text)")
+      while try desk.replica.cached(key(number))?.values != nil { _ = await desk.ask() }
+      await desk.pass(11)
+    }
+    #expect(try desk.replica.rowCount == 1)
   }
 
   @Test("the last row that is deleted is believed only when the token is the user's")
@@ -186,7 +218,7 @@ final class WallClock: EngineClock {
     let session = try await world.signUp("me@example.com")
     let replica = try world.replica(session)
     try world.lay([["id": key(1).values[0], "user_id": .string(session.user.id), "title": "whole", "notes": "n"]])
-    #expect(try await replica.client.apply([change]))
+    #expect(try await replica.client.apply([change]) == .changed)
     #expect(try replica.cached(key(1))?.values?["notes"] == "n")
     #expect(try replica.cached(key(1))?.values?["title"] == "whole")
   }
@@ -216,7 +248,7 @@ final class WallClock: EngineClock {
       #expect(await desk.ask() == .changed)
     }
     desk.replica.http.forget()
-    #expect(try await desk.replica.client.apply(changes) == false)
+    #expect(try await desk.replica.client.apply(changes) == [])
     #expect(desk.reads == 3)
   }
 

@@ -151,6 +151,19 @@ extension PathDecision {
           since: workspace.now))
       return false
     }
+    let edit = RowEdit(
+      path: PathKey(reading.path), columns: columns, base: known.base.values, at: workspace.now)
+    result.edits.append(edit)
+    guard !workspace.changeBacks.holds(edit) else {
+      try note(
+        Problem(
+          path: reading.path,
+          message: "keeps changing back: '\(columns.names.joined(separator: "', '"))' was changed here and elsewhere "
+            + "\(ChangeBacks.roundsMax) times within a minute. Find the program that does it, a formatter for instance; "
+            + "then save the file again",
+          since: workspace.now))
+      return false
+    }
     try transaction.enqueue(
       .update(
         collection.table, key: known.base.key, values: columns, base: base(of: columns, known.base),

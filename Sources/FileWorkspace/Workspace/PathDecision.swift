@@ -12,6 +12,8 @@ struct DecisionParts: Sendable {
   var troubled: Set<PathKey>
   /// Texts that were put in place with the newest known, by path.
   var deliberateTexts: [PathKey: ContentHash] = [:]
+  /// The rows that are changed back and forth.
+  var changeBacks = ChangeBacks()
   /// Whether an editor has the file open, by its marker beside it: the marker's name.
   var editorMarker: @Sendable (_ path: String) -> String?
 }
@@ -25,6 +27,8 @@ struct DecisionResult: Sendable {
   var again: [String] = []
   /// Paths to be looked at after one settle time.
   var lookAgain: [String] = []
+  /// Edits of rows' files that were queued or held.
+  var edits: [RowEdit] = []
   /// Files whose rewriting waits for an editor.
   var waiting: [(path: String, marker: String)] = []
   var namesTaken: [String] = []

@@ -63,6 +63,7 @@ extension Workspace {
       return
     }
     report.add(decided.report)
+    for edit in decided.edits { changeBacks.note(edit) }
     for reading in batch { waitingForEditor[PathKey(reading.path)] = nil }
     for (path, marker) in decided.waiting { waitingForEditor[PathKey(path)] = marker }
     for path in decided.lookAgain { lookAgain.insert(PathKey(path)) }

@@ -71,6 +71,8 @@ public actor Workspace {
   var deliberateTexts: [PathKey: ContentHash] = [:]
   /// The rows for which files are being made, by path.
   var newFileKeys: [PathKey: RowKey] = [:]
+  /// The rows that are changed back and forth.
+  var changeBacks = ChangeBacks()
   /// The git repository that the workspace lies in, once one was found.
   var repository: GitRepository?
   let findRepository: @Sendable () -> GitRepository?

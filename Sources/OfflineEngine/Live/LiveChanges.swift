@@ -243,7 +243,9 @@ public final class LiveChanges: Sendable {
         continue
       }
       do throws(SyncFailure) {
-        if try await engine.apply(changes) { hasChanged() }
+        let news = try await engine.apply(changes)
+        if news.contains(.changed) { hasChanged() }
+        if news.contains(.needsPull) { needsPull() }
       } catch {
         needsPull()
       }

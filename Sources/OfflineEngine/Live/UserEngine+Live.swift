@@ -6,29 +6,41 @@ extension UserEngine {
   ///
   /// A change is a hint with a key. A row that nobody here knows is kept as it was told, where all of it was; any other is
   /// read, since what was told may be older than what is known. A row that is told to be gone is looked for before it
-  /// counts as gone. Neither touches what waits in the queue.
+  /// counts as gone, and too many of them at once are left to a pull, which holds them. Neither touches what waits in the
+  /// queue.
   ///
-  /// - Returns: Whether anything is new.
   /// - Throws: `SyncFailure`; a pull finds what was not taken in.
-  func apply(_ changes: [RealtimeChange]) async throws(SyncFailure) -> Bool {
+  func apply(_ changes: [RealtimeChange]) async throws(SyncFailure) -> LiveNews {
     // No pass may send a write of a row between a read and its keeping.
-    try await passLock.withLock { () async throws(SyncFailure) -> Bool in
-      var isNews = false
+    try await passLock.withLock { () async throws(SyncFailure) -> LiveNews in
+      var news = LiveNews()
       for table in configuration.tables {
         let told = changes.filter { $0.table == table.name && $0.schema == "public" }
         guard !told.isEmpty else { continue }
         var hints = LiveHints(client: self, table: table)
-        if try await hints.apply(told) { isNews = true }
+        try await hints.apply(told)
+        news.formUnion(hints.news)
       }
-      return isNews
+      return news
     }
   }
+}
+
+/// What came of changes that were told.
+struct LiveNews: OptionSet {
+  let rawValue: Int
+
+  /// Rows are new, differ or are gone.
+  static let changed = LiveNews(rawValue: 1)
+  /// Something was not taken in that a pull has to judge.
+  static let needsPull = LiveNews(rawValue: 2)
 }
 
 /// What was told of one table.
 private struct LiveHints {
   let client: UserEngine
   let table: TableDescription
+  var news: LiveNews = []
 
   /// Keys in one `in.(…)` list: 60 UUIDs keep the URL far below every server's limit.
   private static let keysInOneRequest = 60
@@ -38,13 +50,19 @@ private struct LiveHints {
     case checkGone
   }
 
-  mutating func apply(_ changes: [RealtimeChange]) async throws(SyncFailure) -> Bool {
+  init(client: UserEngine, table: TableDescription) {
+    self.client = client
+    self.table = table
+  }
+
+  mutating func apply(_ changes: [RealtimeChange]) async throws(SyncFailure) {
     let table = table
     guard table.isMirrored else {
       try client.commit { transaction in
         for change in changes { try Self.report(change, of: table, in: transaction) }
       }
-      return true
+      news.insert(.changed)
+      return
     }
     let (isNews, looks) = try client.commit { transaction in
       var isNews = false
@@ -54,13 +72,34 @@ private struct LiveHints {
       }
       return (isNews, looks)
     }
+    if isNews { news.insert(.changed) }
     let keys = looks.keys.sorted { $0.text < $1.text }
-    var found = isNews
-    for start in stride(from: 0, to: keys.count, by: Self.keysInOneRequest) {
-      let piece = Array(keys[start..<min(start + Self.keysInOneRequest, keys.count)])
-      if try await look(at: piece, looks) { found = true }
+    var gone: [RowKey] = []
+    // Until all is settled: what is learned of a row meanwhile is newer than that it was missing.
+    let look = OpenRead(client, table)
+    for piece in keys.chunks(of: Self.keysInOneRequest) { gone += try await self.look(at: piece, looks) }
+    try settle(gone, look)
+  }
+
+  /// Takes rows for gone that the server does not show, unless they are too many at once.
+  private mutating func settle(_ gone: [RowKey], _ look: OpenRead) throws(SyncFailure) {
+    guard !gone.isEmpty else { return }
+    let table = table
+    let (total, held) = try client.commit { transaction in
+      (try transaction.cachedRowCount(table.name), try transaction.pullState(table.name).heldVanished)
     }
-    return found
+    guard held == 0, !client.holdsVanishing(gone.count, of: total, in: table.name) else {
+      news.insert(.needsPull)
+      return
+    }
+    let count = try client.commit { transaction in
+      let newer = look.newerKeys()
+      let still = gone.filter { !newer.contains($0.text) }
+      for key in still { try transaction.setGone(table.name, key) }
+      return still.count
+    }
+    client.noteGone(count, of: table.name)
+    news.insert(.changed)
   }
 
   /// Lays a change into the lists of a table that is not mirrored row by row.
@@ -103,8 +142,9 @@ private struct LiveHints {
   }
 
   /// Reads rows by their keys, until none is left or the server shows no more of them.
-  private func look(at keys: [RowKey], _ looks: [RowKey: Look]) async throws(SyncFailure) -> Bool {
-    var isNews = false
+  ///
+  /// - Returns: Those that were told to be gone and are not there.
+  private mutating func look(at keys: [RowKey], _ looks: [RowKey: Look]) async throws(SyncFailure) -> [RowKey] {
     var left = keys
     while !left.isEmpty {
       // Beside rows that may be gone one is asked for that should not be: an answer that shows it was given to this user.
@@ -112,7 +152,6 @@ private struct LiveHints {
       let (keys, table) = (left, table)
       let witness = try client.commit { try checksGone ? $0.anyCachedKey(table, besides: keys) : nil }
       let (rows, token) = try await read(left + [witness].compactMap(\.self))
-      isNews = try keep(rows) || isNews
       let shown = Set(rows.compactMap { table.key(of: $0)?.text })
       let rest = left.filter { !shown.contains($0.text) }
       // A server may cut any answer short; only one that shows none of the keys says that they are not there.
@@ -125,33 +164,40 @@ private struct LiveHints {
       var isProven = !rows.isEmpty
       if !isProven, let token { isProven = await client.sessions.isTokenProven(token) }
       guard isProven else { throw .unproven(table: table.name) }
-      try client.commit { transaction in for key in gone { try transaction.setGone(table.name, key) } }
-      return true
+      return gone
     }
-    return isNews
+    return []
   }
 
-  private func read(_ keys: [RowKey]) async throws(SyncFailure) -> (rows: [JSONObject], token: Secret?) {
+  /// Reads rows by their keys and keeps them; one that was learned of meanwhile is marked to be read again.
+  private mutating func read(_ keys: [RowKey]) async throws(SyncFailure) -> (rows: [JSONObject], token: Secret?) {
     let request = TableRequest.select(
       table.name, columns: table.readColumns, filters: table.conditions + [table.filter(forAnyOf: keys)], order: [],
       limit: keys.count)
+    let read = OpenRead(client, table)
+    let (answer, token): (TableAnswer, Secret?)
     do throws(RequestFailure) {
-      let (answer, token) = try await client.send(request, table: table.name)
-      return (answer.rows, token)
+      (answer, token) = try await client.send(request, table: table.name)
     } catch {
       throw error.reason
     }
-  }
-
-  private func keep(_ rows: [JSONObject]) throws(SyncFailure) -> Bool {
     let table = table
-    return try client.commit { transaction in
-      var isNews = false
-      for row in rows {
-        if let key = table.key(of: row), try transaction.learnRow(table, key, row) { isNews = true }
+    let kept = try client.commit { transaction in
+      let newer = read.newerKeys()
+      var kept: LiveNews = []
+      for row in answer.rows {
+        guard let key = table.key(of: row) else { continue }
+        if newer.contains(key.text) {
+          try transaction.setStale(table.name, key)
+          kept.insert(.needsPull)
+        } else if try transaction.learnRow(table, key, row) {
+          kept.insert(.changed)
+        }
       }
-      return isNews
+      return kept
     }
+    news.formUnion(kept)
+    return (answer.rows, token)
   }
 }
 

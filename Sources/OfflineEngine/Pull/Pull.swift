@@ -11,14 +11,6 @@ public struct PullReport: Sendable, Equatable {
   public var heldVanished = 0
 }
 
-/// How many rows may vanish from the server's answer before that is taken for an accident (DESIGN section 8).
-public enum VanishingBrake {
-  /// Whether so many rows of a collection gone at once wait for a person: twenty, or more than half but at least three.
-  public static func holds(_ gone: Int, of total: Int) -> Bool {
-    gone >= 20 || (gone >= 3 && gone * 2 > total)
-  }
-}
-
 extension UserEngine {
   /// Brings the cached rows of a table up to date with the server.
   ///

@@ -96,16 +96,20 @@ extension TablePull {
       missing += keys.filter { !found.contains($0.text) }
     }
     guard !missing.isEmpty else { return 0 }
-    if isHeldAlready || VanishingBrake.holds(missing.count, of: total), !isConfirmed { return missing.count }
+    if !isConfirmed, isHeldAlready || client.holdsVanishing(missing.count, of: total, in: table.name) {
+      return missing.count
+    }
     if !isViewProven { try await proveView() }
     let gone = missing
-    report.gone += try commit { transaction in
+    let count = try commit { transaction in
       // What was learned of a row meanwhile is newer than that it was missing.
       let newer = look.newerKeys()
       let still = gone.filter { !newer.contains($0.text) }
       for key in still { try transaction.setGone(table.name, key) }
       return still.count
     }
+    if !isConfirmed { client.noteGone(count, of: table.name) }
+    report.gone += count
     return 0
   }
 
