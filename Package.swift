@@ -39,8 +39,8 @@ let package = Package(
     .target(name: "SupabaseAPI", dependencies: ["CCurl", "LosslessJSON", "WebSocket"], swiftSettings: strict),
     .target(name: "OfflineEngine", dependencies: ["SupabaseAPI", "SQLite", "LosslessJSON"], swiftSettings: strict),
     .target(
-      name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools"], resources: templates,
-      swiftSettings: strict),
+      name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools", "Hashing", "Images"],
+      resources: templates, swiftSettings: strict),
     .target(
       name: "StandInServer",
       dependencies: [

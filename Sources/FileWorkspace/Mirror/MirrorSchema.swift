@@ -131,5 +131,59 @@ extension Migration {
       CREATE INDEX mirror_absent ON mirror (collection) WHERE absent_since IS NOT NULL;
       CREATE INDEX mirror_key_due ON mirror (key_due_at) WHERE key_due_at IS NOT NULL;
       """),
+    Migration(
+      "photos",
+      """
+      -- What is known of each photo, in the order in which they came.
+      CREATE TABLE photo (
+        number INTEGER PRIMARY KEY,
+        -- The key of its row; made here for a photo that was dropped here.
+        id TEXT NOT NULL UNIQUE,
+        collection TEXT NOT NULL,
+        -- The key of the row that it belongs to; nothing where its folder has none.
+        owner TEXT,
+        -- Where the file lies; nothing while it is gone or another one has taken its place.
+        path TEXT UNIQUE,
+        -- Where it lay last: the name that was chosen for it.
+        last_path TEXT NOT NULL,
+        -- The file as it was last looked at.
+        inode INTEGER,
+        birth INTEGER,
+        size INTEGER,
+        mtime INTEGER,
+        ctime INTEGER,
+        -- What the file says, as JSON; nothing until it was read.
+        content TEXT,
+        -- What is in the bucket by all that is known, as JSON.
+        object TEXT,
+        -- The key under which the content is sent: after a death it may have arrived.
+        upload_key TEXT,
+        -- What its row says of its place, as this device last wrote or read it; nothing where it has no row.
+        row_name TEXT,
+        row_owner TEXT,
+        state TEXT NOT NULL,
+        reason TEXT,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        retry_at INTEGER,
+        was_seen INTEGER NOT NULL DEFAULT 0,
+        absent_since INTEGER,
+        is_held INTEGER NOT NULL DEFAULT 0
+      );
+      CREATE INDEX photo_of_file ON photo (collection, inode);
+      CREATE INDEX photo_of_owner ON photo (collection, owner);
+      CREATE INDEX photo_to_do ON photo (state, number) WHERE state <> 'stored';
+
+      -- Objects in the bucket that are to go, once no row names them any more.
+      CREATE TABLE photo_leftover (
+        object TEXT PRIMARY KEY,
+        collection TEXT NOT NULL,
+        -- The key of the photo's row, and of the row that it belonged to.
+        photo TEXT NOT NULL,
+        owner TEXT,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        retry_at INTEGER,
+        reason TEXT
+      ) WITHOUT ROWID;
+      """),
   ]
 }

@@ -145,12 +145,56 @@ extension WorkspaceSettings {
         "description": "Conditions that rows must meet, such as {\"archived\": false}.", "type": "object",
         "patternProperties": notes, "additionalProperties": ["anyOf": [scalar, comparisons]],
       ],
-      "photos": object(
-        "Where the rows' photos lie: those of tasks/a.json in the subfolder a, which follows a file that is renamed.",
-        ["folder": text("A folder, directly in the workspace.", pattern: folderPattern)], required: ["folder"]),
+      "photos": photosSchema,
       "conflicts": policies(
         ConflictPolicy.general, "What happens in this collection where two people changed the same thing.", nil),
     ], required: ["folder", "table", "key", "columns"])
+
+  private static let photosSchema: JSONValue = {
+    let only = { (name: String, schema: JSONValue) in object("A bound.", [name: schema], required: [name]) }
+    let schema = object(
+      "Where the rows' photos lie: those of tasks/a.json in the subfolder a, which follows a file that is renamed.",
+      [
+        "folder": text("A folder, directly in the workspace.", pattern: folderPattern),
+        "table": text("The table with a row for each photo; without one nothing is sent.", pattern: blankless),
+        "bucket": text("The bucket of the photos' bytes.", pattern: "^[^/]*[^/ ][^/]*$"),
+        "row": text("The column of that table with the key of a photo's row.", pattern: blankless),
+        "download": [
+          "description": "Which photos come down by themselves.",
+          "anyOf": [
+            ["enum": ["all", "none"]],
+            only("newest", wholeNumber("So many of the newest of each row.", PhotosSettings.newestBounds)),
+            only("upTo", wholeNumber("Those of at most so many bytes.", PhotosSettings.upToBounds)),
+          ],
+        ],
+        "newFolders": [
+          "description": "What a folder without a row means: 'hold' waits, 'add' makes a row of that name.",
+          "enum": words(PhotosSettings.NewFolders.allCases.map(\.rawValue)), "default": "hold",
+        ],
+        "prepare": object(
+          "What is done to a copy before it is sent; the file itself is never altered.",
+          [
+            "stripLocation": ["description": "Leave out the place.", "type": "boolean", "default": false],
+            "longestEdge": wholeNumber("Make larger images smaller, in pixels.", PhotosSettings.longestEdgeBounds),
+            "heicToJPEG": ["description": "Send HEIC as JPEG.", "type": "boolean", "default": false],
+          ], required: []),
+        "ignore": [
+          "description": "Names that are no photos, with * for any characters and ? for one.", "type": "array",
+          "items": ["type": "string", "pattern": .string(blankless)],
+        ],
+      ], required: ["folder"])
+    guard case .object(var members) = schema else { return schema }
+    members["dependencies"] = .object(
+      JSONObject(PhotosSettings.names.dropFirst(2).map { (name: $0, value: ["table"]) }))
+    return .object(members)
+  }()
+
+  private static func wholeNumber(_ description: String, _ bounds: ClosedRange<Int64>) -> JSONValue {
+    [
+      "description": .string(description), "type": "integer", "minimum": .integer(bounds.lowerBound),
+      "maximum": .integer(bounds.upperBound),
+    ]
+  }
 
   private static let folderPattern = "^[^./\\\\#][^/\\\\]*$"
 

@@ -83,6 +83,16 @@ struct SettingsNode {
     return flag
   }
 
+  /// The whole number within bounds.
+  func wholeNumber(in bounds: ClosedRange<Int64>, _ what: String) throws(SettingsError) -> Int64 {
+    let what = "a whole number \(what) from \(bounds.lowerBound) to \(bounds.upperBound)"
+    guard let number = value.numberValue else { throw expected(what) }
+    guard let whole = value.int64Value, bounds.contains(whole) else {
+      throw error("\(number.text) is none such; expected \(what)")
+    }
+    return whole
+  }
+
   /// The number as a duration in units of `unit`, within bounds counted in the same unit.
   func duration(_ unit: Duration, in bounds: ClosedRange<Double>, _ name: String) throws(SettingsError) -> Duration {
     let what = "a number of \(name) from \(Self.text(bounds.lowerBound)) to \(Self.text(bounds.upperBound))"

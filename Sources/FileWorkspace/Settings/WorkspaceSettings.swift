@@ -141,10 +141,22 @@ public struct WorkspaceSettings: Sendable, Hashable {
   /// Photos lie in a folder of their own: one collection's file names must not be another's photos.
   private static func checkPhotos(_ collections: [CollectionSettings], _ nodes: [SettingsNode]) throws(SettingsError) {
     var taken = Set(collections.map { FileNames.folded($0.folder) })
+    var tables = Set(collections.map(\.table))
     for (collection, node) in zip(collections, nodes) {
-      guard let folder = collection.photos?.folder, !taken.insert(FileNames.folded(folder)).inserted else { continue }
-      throw (node["photos"] ?? node).error(
-        "the folder \(JSONError.quoted(folder)) is taken already; expected a folder of its own for these photos")
+      guard let photos = collection.photos, let place = node["photos"] else { continue }
+      guard taken.insert(FileNames.folded(photos.folder)).inserted else {
+        throw place.error(
+          "the folder \(JSONError.quoted(photos.folder)) is taken already; expected a folder of its own for these photos")
+      }
+      guard let table = photos.table else { continue }
+      guard tables.insert(table).inserted else {
+        throw (place["table"] ?? place).error(
+          "the table \(JSONError.quoted(table)) is mirrored already; expected a table of its own for these photos")
+      }
+      guard collection.key.count == 1 else {
+        throw (place["table"] ?? place).error(
+          "a photo names its row in one column; expected a collection whose key is one column")
+      }
     }
   }
 

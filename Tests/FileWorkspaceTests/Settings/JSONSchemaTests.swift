@@ -105,6 +105,32 @@ import Testing
     #expect(try SchemaCheck.allows(WorkspaceSettings.schema, JSONValue(parsing: text)) == isRead)
   }
 
+  @Test(
+    "what is said of photos has the same bounds",
+    arguments: [
+      #""folder": "photos""#, #""table": "p""#, #""folder": "p", "table": "q""#, #""folder": "p", "bucket": "b""#,
+      #""folder": "p", "download": "all""#, #""folder": "p", "table": "q", "bucket": "b", "row": "task""#,
+      #""folder": "p", "table": "q", "bucket": "a/b""#, #""folder": "p", "table": "q", "bucket": " ""#,
+      #""folder": "p", "table": "q", "download": "all""#, #""folder": "p", "table": "q", "download": "some""#,
+      #""folder": "p", "table": "q", "download": {"newest": 5}"#,
+      #""folder": "p", "table": "q", "download": {"newest": 0}"#,
+      #""folder": "p", "table": "q", "download": {"newest": 1.5}"#,
+      #""folder": "p", "table": "q", "download": {"upTo": 1000000}"#,
+      #""folder": "p", "table": "q", "download": {"upTo": 1, "newest": 1}"#,
+      #""folder": "p", "table": "q", "download": {}"#, #""folder": "p", "table": "q", "download": null"#,
+      #""folder": "p", "table": "q", "newFolders": "add""#, #""folder": "p", "table": "q", "newFolders": "new""#,
+      #""folder": "p", "table": "q", "prepare": {"stripLocation": true, "longestEdge": 2560, "heicToJPEG": false}"#,
+      #""folder": "p", "table": "q", "prepare": {"longestEdge": 10}"#,
+      #""folder": "p", "table": "q", "prepare": {"crop": true}"#, #""folder": "p", "table": "q", "prepare": {}"#,
+      #""folder": "p", "table": "q", "ignore": ["*.txt", "?"]"#, #""folder": "p", "table": "q", "ignore": [""]"#,
+      #""folder": "p", "table": "q", "ignore": "*.txt""#, #""folder": "p", "table": "q", "photos": 1"#,
+    ])
+  func photos(_ members: String) throws {
+    let text = Self.withCollection(#""key": "id", "columns": ["id uuid"], "photos": {\#(members)}"#)
+    let isRead = (try? WorkspaceSettings(parsing: Array(text.utf8))) != nil
+    #expect(try SchemaCheck.allows(WorkspaceSettings.schema, JSONValue(parsing: text)) == isRead)
+  }
+
   @Test("every folder has its schema, and the editor is told which")
   func files() throws {
     let server = try ServerSettings(url: "http://127.0.0.1:54321", key: "k")

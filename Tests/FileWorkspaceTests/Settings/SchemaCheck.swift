@@ -8,7 +8,7 @@ struct SchemaCheck {
     "$schema", "title", "description", "default", "examples", "readOnly", "type", "enum", "pattern", "minimum",
     "maximum",
     "properties", "patternProperties", "additionalProperties", "required", "minProperties", "items", "minItems",
-    "uniqueItems", "anyOf", "not",
+    "uniqueItems", "anyOf", "not", "dependencies",
   ]
 
   struct UnknownWord: Error {
@@ -41,6 +41,12 @@ struct SchemaCheck {
     case "required":
       guard let object = value.objectValue else { return true }
       return (rule.arrayValue ?? []).allSatisfy { object[$0.stringValue ?? ""] != nil }
+    case "dependencies":
+      guard let object = value.objectValue else { return true }
+      return (rule.objectValue ?? [:]).members.allSatisfy { dependency in
+        object[dependency.name] == nil
+          || (dependency.value.arrayValue ?? []).allSatisfy { object[$0.stringValue ?? ""] != nil }
+      }
     case "minProperties": return value.objectValue.map { $0.count >= count } ?? true
     case "minItems": return value.arrayValue.map { $0.count >= count } ?? true
     case "uniqueItems": return value.arrayValue.map { Set($0).count == $0.count } ?? true

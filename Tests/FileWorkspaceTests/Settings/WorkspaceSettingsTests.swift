@@ -308,7 +308,26 @@ import Testing
     Mistake(
       "{\"folder\": \"photos\"}", "{\"folder\": \"a/b\"}",
       "18:134: the folder 'a/b' has a slash; expected one directly in the workspace"),
+    photos(#""bucket": "b""#, "18:144: this says nothing without a table; expected the member 'table' beside it"),
+    photos(
+      #""table": "task_labels""#,
+      "18:153: the table 'task_labels' is mirrored already; expected a table of its own for these photos"),
+    photos(
+      #""table": "p", "download": "few""#,
+      #"18:170: unknown word 'few'; expected "all", "none", {"newest": 100} or {"upTo": 5000000}"#),
+    photos(
+      #""table": "p", "download": {"newest": 0}"#,
+      "18:181: 0 is none such; expected a whole number of photos from 1 to 1000000"),
+    photos(#""table": "p", "newFolders": "x""#, #"18:172: expected "hold" or "add""#),
+    photos(
+      #""table": "p", "prepare": {"longestEdge": 1}"#,
+      "18:185: 1 is none such; expected a whole number of pixels from 64 to 65535"),
+    photos(#""table": "p", "bucket": "a/b""#, "18:168: 'a/b' names no bucket; expected a name without slashes"),
   ]
+
+  private static func photos(_ members: String, _ error: String) -> Mistake {
+    Mistake(#"{"folder": "photos"}"#, #"{"folder": "photos", \#(members)}"#, error)
+  }
 
   @Test("each mistake is named with its place", arguments: mistakes)
   func refused(_ mistake: Mistake) throws {
