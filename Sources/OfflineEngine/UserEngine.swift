@@ -176,7 +176,7 @@ public final class UserEngine: Sendable {
     guard !isStopping.load(ordering: .relaxed) else { throw RequestFailure(.cancelled) }
   }
 
-  private func token(replacing refused: Secret? = nil) async throws(RequestFailure) -> Secret? {
+  func token(replacing refused: Secret? = nil) async throws(RequestFailure) -> Secret? {
     do {
       return try await sessions.accessToken(replacing: refused)
     } catch {
@@ -186,7 +186,7 @@ public final class UserEngine: Sendable {
     }
   }
 
-  private func updateNetwork(_ network: NetworkStatus) {
+  func updateNetwork(_ network: NetworkStatus) {
     updateStatus { if $0.network != .disabled { $0.network = network } }
   }
 

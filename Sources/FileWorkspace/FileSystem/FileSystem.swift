@@ -51,6 +51,12 @@ public protocol FileSystem: Sendable {
   ///   `wrongKind`.
   func read(_ path: String, bytesMax: Int) throws(FileSystemError) -> FileContent
 
+  /// Opens a regular file for reading piece by piece, however large it is.
+  func open(_ path: String) throws(FileSystemError) -> any ReadableFile
+
+  /// Makes a new file under a name that was free, starting with `prefix`, to be written piece by piece.
+  func create(in folder: String, prefix: String) throws(FileSystemError) -> any WritableFile
+
   /// Makes a folder, readable by the user's own account only when `isPrivate`; true when it was not there before.
   @discardableResult
   func createFolder(_ path: String, isPrivate: Bool) throws(FileSystemError) -> Bool

@@ -23,7 +23,7 @@ public final class LiveFileSystem: FileSystem {
     user = geteuid()
     do {
       // The folder itself may be reached through links: that is the person's choice, made outside the workspace.
-      rootFolder = Descriptor(try call { open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+      rootFolder = Descriptor(try call { Glibc.open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
     } catch {
       throw .from(error.code, root, "open")
     }

@@ -154,24 +154,29 @@ extension Migration {
         ctime INTEGER,
         -- What the file says, as JSON; nothing until it was read.
         content TEXT,
-        -- What is in the bucket by all that is known, as JSON.
+        -- The object that the row names and what it holds, as JSON.
         object TEXT,
+        -- A newer object in the bucket, while the row that names it waits in the queue.
+        sent TEXT,
         -- The key under which the content is sent: after a death it may have arrived.
         upload_key TEXT,
-        -- What its row says of its place, as this device last wrote or read it; nothing where it has no row.
+        -- What its row says of its place, as this device last wrote or read it; nothing where it has none.
         row_name TEXT,
         row_owner TEXT,
         state TEXT NOT NULL,
         reason TEXT,
         attempts INTEGER NOT NULL DEFAULT 0,
         retry_at INTEGER,
+        -- Whether the row's bytes are to come down.
+        is_wanted INTEGER NOT NULL DEFAULT 0,
         was_seen INTEGER NOT NULL DEFAULT 0,
         absent_since INTEGER,
         is_held INTEGER NOT NULL DEFAULT 0
       );
       CREATE INDEX photo_of_file ON photo (collection, inode);
       CREATE INDEX photo_of_owner ON photo (collection, owner);
-      CREATE INDEX photo_to_do ON photo (state, number) WHERE state <> 'stored';
+      CREATE INDEX photo_in_state ON photo (state, number);
+      CREATE INDEX photo_absent ON photo (collection) WHERE absent_since IS NOT NULL;
 
       -- Objects in the bucket that are to go, once no row names them any more.
       CREATE TABLE photo_leftover (

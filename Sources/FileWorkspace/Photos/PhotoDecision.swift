@@ -25,7 +25,8 @@ struct PhotoInput: Sendable, Hashable {
   enum Row: Sendable, Hashable {
     /// There was never one.
     case none
-    case there(object: String, place: PhotoPlace)
+    /// There is one; the hash is that of the file that its object was made from, where the row says it.
+    case there(object: String, sha256: String?, place: PhotoPlace)
     /// There was one.
     case gone
   }
@@ -61,6 +62,8 @@ enum PhotoStep: Sendable, Hashable {
   case deleteRow
   /// Remove an object, once no row names it.
   case removeObject(String)
+  /// Take the file for the row's object, whose bytes it has.
+  case adopt
   /// Fetch the row's object and put it where the row says.
   case download
   /// Put the file where the row says.
@@ -83,6 +86,7 @@ enum PhotoStep: Sendable, Hashable {
 /// | – | there | – | upload, insert |
 /// | – | none | – | forget |
 /// | – | none | there | download |
+/// | any | the row's bytes | there | adopt |
 /// | b | b, in its place | b | nothing |
 /// | b | other bytes | b | upload, update, remove the old object |
 /// | b | b, elsewhere | b | update of the place |
@@ -100,7 +104,7 @@ func decidePhoto(_ input: PhotoInput) -> [PhotoStep] {
   guard let base = input.base else { return decideNew(input) }
   switch input.row {
   case .gone, .none: return decideGone(input, base)
-  case .there(let object, let place): return decideKnown(input, base, object, place)
+  case .there(let object, let sha256, let place): return decideKnown(input, base, object, sha256, place)
   }
 }
 
@@ -108,6 +112,7 @@ private func decideNew(_ input: PhotoInput) -> [PhotoStep] {
   switch (input.file, input.row) {
   case (.missing, .there), (.removed, .there): input.mayDownload ? [.download] : []
   case (.missing, _), (.removed, _): [.forget]
+  case (.there(let mine), .there(_, let sha256, _)) where mine == sha256: [.adopt]
   // Its row is there, but this device never agreed with it on anything: what lies here is another photo.
   case (_, .there): [.makeAnother]
   case _ where input.place == nil: [.hold]
@@ -125,7 +130,7 @@ private func decideGone(_ input: PhotoInput, _ base: PhotoInput.Base) -> [PhotoS
 }
 
 private func decideKnown(
-  _ input: PhotoInput, _ base: PhotoInput.Base, _ object: String, _ place: PhotoPlace
+  _ input: PhotoInput, _ base: PhotoInput.Base, _ object: String, _ rowSHA256: String?, _ place: PhotoPlace
 ) -> [PhotoStep] {
   let isNewer = object != base.object
   switch input.file {
@@ -133,6 +138,8 @@ private func decideKnown(
   case .missing, .unread: return []
   case .removed: return base.sha256 == nil ? [] : [.deleteRow, .removeObject(base.object)]
   case .there(let sha256):
+    // A process that died between putting a fetched file in place and noting it finds it so.
+    if isNewer, sha256 == rowSHA256 { return [.adopt] }
     let isEdited = sha256 != base.sha256
     if isEdited, isNewer { return [.makeAnother, .download] }
     if isNewer { return [.download] }

@@ -12,7 +12,9 @@ public struct PhotoRecord: Sendable, Hashable {
     case unread
     /// The file was read; its bytes are to be sent.
     case waiting
-    /// The bucket has the file's bytes; the row says so, or waits in the queue.
+    /// The bucket has the file's bytes, and the row that says so waits in the queue.
+    case sent
+    /// File, bucket and row agree.
     case stored
     /// The server has a photo whose bytes are not here.
     case remote
@@ -38,8 +40,10 @@ public struct PhotoRecord: Sendable, Hashable {
   public var seen: PhotoSighting?
   /// What the file says; `nil` until it was read.
   public var content: PhotoContent?
-  /// What the bucket has, by all that is known.
+  /// The object that the row names.
   public var object: PhotoObject?
+  /// A newer object in the bucket, while the row that names it waits in the queue.
+  public var sent: PhotoObject?
   /// The key under which the content is being sent; after a death it may have arrived.
   public var uploadKey: String?
   /// What the row says of the photo's place, as this device last wrote or read it; `nil` where it has no row.
@@ -52,6 +56,8 @@ public struct PhotoRecord: Sendable, Hashable {
   public var attempts = 0
   /// When it is tried again.
   public var retryAt: WallTime?
+  /// Whether the row's bytes are to come down.
+  public var isWanted = false
   /// Whether a complete listing has shown the file after it was last written here: part of the proof of a delete.
   public var wasSeen = false
   /// Since when complete listings show no file.
@@ -95,9 +101,9 @@ public struct PhotoSighting: Sendable, Hashable {
 
 /// What the bytes of a photo's file say.
 public struct PhotoContent: Sendable, Hashable {
-  /// Of the bytes that are sent, in hexadecimal.
+  /// Of the file's bytes, in hexadecimal.
   public var sha256: String
-  /// How many bytes those are.
+  /// How many bytes the file has.
   public var size: Int64
   /// The media type, by the content and not by the name.
   public var contentType: String
@@ -200,6 +206,20 @@ struct PhotoRecords {
     try records("WHERE collection = ? AND owner = ? ORDER BY number", [.text(collection), .text(owner)])
   }
 
+  /// The names that photos have in a folder, or will have.
+  func names(in folder: String, besides id: String) throws -> [String] {
+    // Every name below the folder: '0' comes right behind '/'.
+    try database.rows(
+      "SELECT path FROM photo WHERE path > ?1 AND path < ?2 AND id <> ?3",
+      [.text(folder + "/"), .text(folder + "0"), .text(id)]
+    ).compactMap { $0.text("path").map(WorkspacePath.name) }
+  }
+
+  /// The photos whose files are missing.
+  func absent(_ collection: String) throws -> [PhotoRecord] {
+    try records("INDEXED BY photo_absent WHERE collection = ? AND absent_since IS NOT NULL", [.text(collection)])
+  }
+
   /// The first in order of those in a state that are due at `time`, from behind a place in the order.
   func next(_ state: PhotoRecord.State, after number: Int64 = 0, at time: WallTime) throws -> PhotoRecord? {
     try records(
@@ -232,6 +252,7 @@ struct PhotoRecords {
     record.seen = PhotoSighting(row)
     record.content = try row.text("content").flatMap { PhotoContent(try JSONValue(parsing: $0)) }
     record.object = try row.text("object").flatMap { PhotoObject(try JSONValue(parsing: $0)) }
+    record.sent = try row.text("sent").flatMap { PhotoObject(try JSONValue(parsing: $0)) }
     record.uploadKey = row.text("upload_key")
     if let owner = row.text("row_owner"), let name = row.text("row_name") {
       record.row = PhotoPlace(owner: owner, name: name)
@@ -239,6 +260,7 @@ struct PhotoRecords {
     record.reason = row.text("reason")
     record.attempts = Int(row.integer("attempts") ?? 0)
     record.retryAt = row.integer("retry_at").map(WallTime.init(nanoseconds:))
+    record.isWanted = row.integer("is_wanted") == 1
     record.wasSeen = row.integer("was_seen") == 1
     record.absentSince = row.integer("absent_since").map(WallTime.init(nanoseconds:))
     record.isHeld = row.integer("is_held") == 1
@@ -259,12 +281,14 @@ struct PhotoRecords {
     try database.execute(
       """
       INSERT INTO photo (id, collection, owner, path, last_path, inode, birth, size, mtime, ctime, content, object,
-        upload_key, row_name, row_owner, state, reason, attempts, retry_at, was_seen, absent_since, is_held)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
+        upload_key, row_name, row_owner, state, reason, attempts, retry_at, was_seen, absent_since, is_held, sent,
+        is_wanted)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
+        ?24)
       ON CONFLICT (id) DO UPDATE SET collection = ?2, owner = ?3, path = ?4, last_path = ?5, inode = ?6, birth = ?7,
         size = ?8, mtime = ?9, ctime = ?10, content = ?11, object = ?12, upload_key = ?13, row_name = ?14,
         row_owner = ?15, state = ?16, reason = ?17, attempts = ?18, retry_at = ?19, was_seen = ?20, absent_since = ?21,
-        is_held = ?22
+        is_held = ?22, sent = ?23, is_wanted = ?24
       """,
       [
         .text(record.id), .text(record.collection), .optional(record.owner), .optional(record.path),
@@ -276,6 +300,7 @@ struct PhotoRecords {
         .text(record.state.rawValue), .optional(record.reason), .integer(Int64(record.attempts)),
         .optional(record.retryAt?.nanoseconds), .integer(record.wasSeen ? 1 : 0),
         .optional(record.absentSince?.nanoseconds), .integer(record.isHeld ? 1 : 0),
+        .optional(record.sent?.json.serialized()), .integer(record.isWanted ? 1 : 0),
       ])
     return try self.record(id: record.id) ?? record
   }

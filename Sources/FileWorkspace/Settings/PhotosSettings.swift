@@ -37,7 +37,7 @@ public struct PhotosSettings: Sendable, Hashable {
   public struct Preparation: Sendable, Hashable {
     /// Whether what the camera wrote about the place is left out.
     public var stripLocation: Bool
-    /// The longest edge in pixels; a larger image is made smaller. `nil` leaves it as large as it is.
+    /// The longest edge in pixels, to which a larger image is made smaller; `nil` leaves it as it is.
     public var longestEdge: Int?
     /// Whether HEIC goes as JPEG, which every browser shows.
     public var heicToJPEG: Bool

@@ -146,7 +146,8 @@ public struct WorkspaceSettings: Sendable, Hashable {
       guard let photos = collection.photos, let place = node["photos"] else { continue }
       guard taken.insert(FileNames.folded(photos.folder)).inserted else {
         throw place.error(
-          "the folder \(JSONError.quoted(photos.folder)) is taken already; expected a folder of its own for these photos")
+          "the folder \(JSONError.quoted(photos.folder)) is taken already; expected a folder of its own for these photos"
+        )
       }
       guard let table = photos.table else { continue }
       guard tables.insert(table).inserted else {

@@ -76,7 +76,7 @@ extension Workspace {
   }
 
   /// A name with the bytes escaped that are no UTF-8, so that a person can find it.
-  private static func printable(_ name: [UInt8]) -> String {
+  static func printable(_ name: [UInt8]) -> String {
     name.map { (0x20..<0x7F).contains($0) ? String(UnicodeScalar($0)) : "\\x" + String($0, radix: 16) }.joined()
   }
 

@@ -8,8 +8,8 @@ struct PhotoDecisionTests {
   private static let there = PhotoPlace(owner: "t2", name: "a.jpg")
   private static let renamed = PhotoPlace(owner: "t1", name: "b.jpg")
   private static let base = PhotoInput.Base(object: "u/1", sha256: "one", place: here)
-  private static let row = PhotoInput.Row.there(object: "u/1", place: here)
-  private static let replaced = PhotoInput.Row.there(object: "u/1.x", place: here)
+  private static let row = PhotoInput.Row.there(object: "u/1", sha256: "one", place: here)
+  private static let replaced = PhotoInput.Row.there(object: "u/1.x", sha256: "three", place: here)
 
   private static func input(
     _ base: PhotoInput.Base?, _ file: PhotoInput.File, _ row: PhotoInput.Row, at place: PhotoPlace? = here,
@@ -29,7 +29,9 @@ struct PhotoDecisionTests {
       (input(nil, .there(sha256: "one"), .none, at: nil), [.hold]),
       (input(nil, .there(sha256: "one"), .none, isOwnerOnServer: false), [.awaitOwner]),
       (input(nil, .there(sha256: "one"), .none), [.upload, .insertRow]),
-      (input(nil, .there(sha256: "one"), row), [.makeAnother]),
+      (input(nil, .there(sha256: "one"), row), [.adopt]),
+      (input(nil, .there(sha256: "two"), row), [.makeAnother]),
+      (input(base, .there(sha256: "three"), replaced), [.adopt]),
       (input(nil, .missing, .none), [.forget]),
       (input(nil, .removed, .none), [.forget]),
       (input(nil, .missing, .gone), [.forget]),
@@ -54,8 +56,11 @@ struct PhotoDecisionTests {
       (input(base, .there(sha256: "one"), replaced), [.download]),
       (input(base, .there(sha256: "one"), replaced, mayDownload: false), [.download]),
       (input(base, .there(sha256: "two"), replaced), [.makeAnother, .download]),
-      (input(base, .there(sha256: "one"), .there(object: "u/1", place: there)), [.moveFile(there)]),
-      (input(base, .there(sha256: "one"), .there(object: "u/1", place: there), at: renamed), [.updatePlace]),
+      (input(base, .there(sha256: "one"), .there(object: "u/1", sha256: "one", place: there)), [.moveFile(there)]),
+      (
+        input(base, .there(sha256: "one"), .there(object: "u/1", sha256: "one", place: there), at: renamed),
+        [.updatePlace]
+      ),
       (input(base, .there(sha256: "one"), .gone), [.trashFile, .forget]),
       (input(base, .there(sha256: "two"), .gone), [.makeAnother]),
       (input(base, .missing, .gone), [.forget]),
@@ -69,7 +74,8 @@ struct PhotoDecisionTests {
     var all: [PhotoInput] = []
     for base in [nil, base, unfetched] {
       for file in [.missing, .removed, .unread, .there(sha256: "one"), .there(sha256: "two")] as [PhotoInput.File] {
-        for row in [.none, .gone, row, replaced, .there(object: "u/1", place: there)] as [PhotoInput.Row] {
+        for row in [.none, .gone, row, replaced, .there(object: "u/1", sha256: "one", place: there)] as [PhotoInput.Row]
+        {
           for place in [nil, here, there] {
             for flags in 0..<4 {
               all.append(
@@ -86,6 +92,7 @@ struct PhotoDecisionTests {
   func keepsEdits() {
     for input in Self.everything {
       guard case .there(let sha256) = input.file, sha256 != input.base?.sha256 else { continue }
+      if case .there(_, let there, _) = input.row, there == sha256 { continue }
       let steps = decidePhoto(input)
       let isKept = steps.contains(.makeAnother)
       #expect(isKept || !steps.contains(.download), "\(input)")

@@ -1,0 +1,162 @@
+import LosslessJSON
+import OfflineEngine
+
+/// Takes what lies in the photos' folders into the records, and a person's changes into the queue, in one transaction.
+struct PhotoFiling {
+  let table: PhotoTable
+  let transaction: EngineTransaction
+  let makeID: @Sendable () -> String
+  let now: WallTime
+  let records: PhotoRecords
+  var report = WorkspaceReport()
+  private var owners: [String: String?] = [:]
+
+  /// How long a file must have been left alone before it is read: copies come in bursts.
+  static let quiet = Duration.seconds(1)
+
+  init(_ table: PhotoTable, _ transaction: EngineTransaction, makeID: @escaping @Sendable () -> String) {
+    self.table = table
+    self.transaction = transaction
+    self.makeID = makeID
+    now = transaction.now
+    records = PhotoRecords(transaction)
+  }
+
+  private var folder: String { table.collection.folder }
+
+  // MARK: Files
+
+  /// Compares a listing with the records.
+  ///
+  /// - Returns: The records whose files it does not show.
+  mutating func take(_ listing: PhotoListing) throws -> [PhotoRecord] {
+    try setProblems(listing.problems)
+    let known = try records.all(folder)
+    let byPath = Dictionary(known.compactMap { one in one.path.map { (PathKey($0), one) } }) { first, _ in first }
+    let byIdentity = Dictionary(known.compactMap { one in one.seen.map { ($0.identity, one) } }) { first, _ in first }
+    let present = Dictionary(uniqueKeysWithValues: listing.files.map { (PathKey($0.path), $0.status) })
+    var found: Set<String> = []
+    // What was only moved comes first: then nothing that lies at its old place is taken for it.
+    var rest: [PhotoListing.Found] = []
+    for file in listing.files {
+      guard let moved = byIdentity[file.status.identity], !Self.isAt(file.path, moved),
+        Self.isSame(file.status, moved), moved.path.map({ present[PathKey($0)]?.identity }) != file.status.identity,
+        found.insert(moved.id).inserted
+      else {
+        rest.append(file)
+        continue
+      }
+      try move(moved, to: file)
+    }
+    for file in rest {
+      if let record = byPath[PathKey(file.path)], record.seen != nil, !found.contains(record.id) {
+        found.insert(record.id)
+        try look(at: record, file)
+      } else {
+        try add(file)
+      }
+    }
+    return known.filter { $0.seen != nil && !found.contains($0.id) }
+  }
+
+  private static func isAt(_ path: String, _ record: PhotoRecord) -> Bool {
+    record.path.map { PathKey($0) == PathKey(path) } ?? false
+  }
+
+  /// A file system that keeps no birth times uses numbers again unnoticed; there size and time must be the same, too.
+  private static func isSame(_ status: FileStatus, _ record: PhotoRecord) -> Bool {
+    guard status.born == nil, let stamp = record.seen?.stamp else { return true }
+    return stamp.size == status.size && stamp.modified == status.modified
+  }
+
+  private mutating func add(_ file: PhotoListing.Found) throws {
+    var record = PhotoRecord(
+      id: makeID(), collection: folder, owner: try owner(ofFolder: file.folder), path: file.path, state: .unread)
+    record.wasSeen = true
+    see(file.status, &record)
+    try records.save(record)
+    report.note(.added, file.path, "photo")
+  }
+
+  /// A file at its own path.
+  private mutating func look(at known: PhotoRecord, _ file: PhotoListing.Found) throws {
+    var record = known
+    (record.wasSeen, record.absentSince, record.isHeld) = (true, nil, false)
+    if known.seen?.stamp != file.status.stamp { see(file.status, &record) }
+    try place(&record, file)
+    if record != known { try records.save(record) }
+  }
+
+  private mutating func move(_ known: PhotoRecord, to file: PhotoListing.Found) throws {
+    var record = known
+    (record.wasSeen, record.absentSince, record.isHeld) = (true, nil, false)
+    record.path = file.path
+    if known.seen?.stamp != file.status.stamp { see(file.status, &record) }
+    try place(&record, file)
+    record.lastPath = file.path
+    try records.save(record)
+    if known.lastPath != file.path { report.note(.moved, file.path, "from \(known.lastPath)") }
+  }
+
+  /// Takes a file's numbers, which say that it is to be read.
+  private func see(_ status: FileStatus, _ record: inout PhotoRecord) {
+    record.seen = PhotoSighting(status)
+    record.content = nil
+    record.state = .unread
+    (record.reason, record.attempts) = (nil, 0)
+    let due = WallTime(nanoseconds: status.changed.nanoseconds) + Self.quiet
+    // A time far ahead is another clock's, and nothing to wait for.
+    record.retryAt = due > now && due <= now + Self.quiet ? due : nil
+  }
+
+  /// Takes over where a file lies: whose it is and what it is called.
+  private mutating func place(_ record: inout PhotoRecord, _ file: PhotoListing.Found) throws {
+    guard let owner = try owner(ofFolder: file.folder) else { return }
+    if record.state == .held { (record.state, record.reason) = (.waiting, nil) }
+    let isRenamed = WorkspacePath.name(of: record.lastPath) != file.name
+    let name = isRenamed ? FileNames.composed(file.name) : record.row?.name ?? FileNames.composed(file.name)
+    record.owner = owner
+    try setPlace(PhotoPlace(owner: owner, name: name), of: &record)
+  }
+
+  /// Has the row say where the file lies, if there is a row and it does not.
+  mutating func setPlace(_ place: PhotoPlace, of record: inout PhotoRecord) throws {
+    guard let before = record.row, before != place else { return }
+    record.row = place
+    let state = try PhotoRowState(table, record.id, transaction)
+    guard let row = state.row, row.place != place, let base = state.base else { return }
+    let (values, old) = (table.values(of: place), table.values(of: row.place))
+    let changed = JSONObject(values.members.filter { old[$0.name] != $0.value })
+    try transaction.enqueue(
+      .update(
+        table.name, key: RowKey(record.id), values: changed,
+        base: WriteBase(values: base.values, version: base.version), coalesces: true))
+    report.queued += 1
+    report.note(.edited, record.path ?? record.lastPath, changed.names.joined(separator: ", "))
+  }
+
+  /// The key of the row whose photos lie in a folder.
+  private mutating func owner(ofFolder name: String) throws -> String? {
+    if let known = owners[name] { return known }
+    let path = WorkspacePath.joined(table.collection.folder, name + ".json")
+    let mirror = Mirror(transaction)
+    // A file that is gone keeps its photos until its row is.
+    let owner = try mirror.entry(path: path) ?? mirror.absentEntries(folder).first { $0.lastPath == path }
+    owners[name] = .some(owner?.base.key.text)
+    return owner?.base.key.text
+  }
+
+  private mutating func setProblems(_ found: [(path: String, message: String)]) throws {
+    let problems = Problems(transaction)
+    let prefix = table.settings.folder + "/"
+    let paths = Set(found.map { PathKey($0.path) })
+    for path in try problems.paths() where path.hasPrefix(prefix) && !paths.contains(PathKey(path)) {
+      _ = try problems.clear(path)
+      report.note(.solved, path)
+    }
+    for (path, message) in found {
+      guard try problems.set(Problem(path: path, message: message, since: now)) else { continue }
+      report.note(.problem, path, message)
+    }
+  }
+}
