@@ -1,6 +1,6 @@
 # Everything a person needs: make setup, make run, make test, make format, make install.
 PREFIX ?= /usr/local
-PACKAGES = libsqlite3-dev libcurl4-openssl-dev libssl-dev libcrypt-dev libmicrohttpd-dev libinotifytools0-dev libwslay-dev libvips42
+PACKAGES = libsqlite3-dev libcurl4-openssl-dev libssl-dev libcrypt-dev libmicrohttpd-dev libinotifytools0-dev libwslay-dev libvips42 libmagic-dev
 # What tests need beside: a real database for schema.sql, a real git, and Python for the real clients.
 TEST_PACKAGES = postgresql git python3-venv
 SOURCES = Package.swift Sources Tests Examples

@@ -29,9 +29,10 @@ let package = Package(
     .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
     // Loaded at run time, so without link flags: see its header.
     .systemLibrary(name: "CVips", providers: [.apt(["libvips42"])]),
+    .systemLibrary(name: "CMagic", providers: [.apt(["libmagic-dev"])]),
     .systemLibrary(name: "CInotifyTools", providers: [.apt(["libinotifytools0-dev"])]),
 
-    .target(name: "Images", dependencies: ["CVips"], swiftSettings: strict),
+    .target(name: "Images", dependencies: ["CVips", "CMagic"], swiftSettings: strict),
     .target(name: "LosslessJSON", swiftSettings: strict),
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
     .target(name: "Hashing", dependencies: ["CCrypto"], swiftSettings: strict),

@@ -7,6 +7,7 @@
 // in vips/vips.h (ABI version 42); most are variadic, which Swift cannot call.
 
 typedef struct _VipsImage VipsImage;
+typedef struct _VipsTarget VipsTarget;
 
 struct tm_vips {
   int (*init)(const char *name);
@@ -22,11 +23,18 @@ struct tm_vips {
   int (*image_get_orientation)(VipsImage *image);
   size_t (*image_get_typeof)(const VipsImage *image, const char *name);
   int (*image_get_string)(const VipsImage *image, const char *name, const char **text);
+  int (*image_get_blob)(const VipsImage *image, const char *name, const void **bytes, size_t *size);
   int (*image_get_page_height)(VipsImage *image);
+  int (*image_get_n_pages)(VipsImage *image);
+  char **(*image_get_fields)(VipsImage *image);
+  int (*image_remove)(VipsImage *image, const char *name);
   int (*thumbnail)(const char *path, VipsImage **out, int width, ...);
   int (*image_write_to_buffer)(VipsImage *in, const char *suffix, void **buffer, size_t *size, ...);
+  VipsTarget *(*target_new_to_descriptor)(int file);
+  int (*image_write_to_target)(VipsImage *in, const char *suffix, VipsTarget *target, ...);
   void (*unref)(void *object);
   void (*free)(void *memory);
+  void (*strfreev)(char **texts);
 };
 
 // Loads the library; gives the reason when that fails, or NULL.
@@ -49,11 +57,18 @@ static inline const char *tm_vips_load(struct tm_vips *vips) {
   TM_FIND(image_get_orientation, "vips_image_get_orientation");
   TM_FIND(image_get_typeof, "vips_image_get_typeof");
   TM_FIND(image_get_string, "vips_image_get_string");
+  TM_FIND(image_get_blob, "vips_image_get_blob");
   TM_FIND(image_get_page_height, "vips_image_get_page_height");
+  TM_FIND(image_get_n_pages, "vips_image_get_n_pages");
+  TM_FIND(image_get_fields, "vips_image_get_fields");
+  TM_FIND(image_remove, "vips_image_remove");
   TM_FIND(thumbnail, "vips_thumbnail");
   TM_FIND(image_write_to_buffer, "vips_image_write_to_buffer");
+  TM_FIND(target_new_to_descriptor, "vips_target_new_to_descriptor");
+  TM_FIND(image_write_to_target, "vips_image_write_to_target");
   TM_FIND(unref, "g_object_unref");
   TM_FIND(free, "g_free");
+  TM_FIND(strfreev, "g_strfreev");
 #undef TM_FIND
   return vips->init("tidemark") ? vips->error_buffer() : NULL;
 }
@@ -69,6 +84,24 @@ static inline VipsImage *tm_vips_thumbnail(
   VipsImage *out = NULL;
   if (vips->thumbnail(path, &out, width, "height", height, "size", size, "crop", crop, (char *)NULL)) return NULL;
   return out;
+}
+
+// Scales into a square, as the pixels are stored: the head says as before how they are to be turned.
+static inline VipsImage *tm_vips_shrink(const struct tm_vips *vips, const char *path, int edge) {
+  VipsImage *out = NULL;
+  if (vips->thumbnail(
+          path, &out, edge, "height", edge, "size", 2 /* VIPS_SIZE_DOWN */, "no_rotate", 1, (char *)NULL))
+    return NULL;
+  return out;
+}
+
+// Writes an image to an open file piece by piece; the suffix names the format, as below.
+static inline int tm_vips_write_file(const struct tm_vips *vips, VipsImage *image, const char *suffix, int file) {
+  VipsTarget *target = vips->target_new_to_descriptor(file);
+  if (!target) return -1;
+  int failed = vips->image_write_to_target(image, suffix, target, (char *)NULL);
+  vips->unref(target);
+  return failed;
 }
 
 // Writes an image in the format that a suffix with options names, such as `.jpg[Q=80]`.

@@ -14,8 +14,10 @@ public struct ImageInfo: Sendable, Hashable {
   public let takenAt: String?
   /// The camera's distance from UTC at that time, as in `+02:00`.
   public let takenAtOffset: String?
-  /// Whether it says where it was taken.
+  /// Whether it says where it was taken, in EXIF or in XMP.
   public let hasLocation: Bool
+  /// Whether it is a GIF or WebP of several pictures, shown one after the other.
+  public let isMoving: Bool
 
   /// Reads the head of a file.
   public init(path: String) throws(ImageError) {
@@ -29,7 +31,8 @@ public struct ImageInfo: Sendable, Hashable {
     (width, height) = orientation >= 5 ? (pages, stored) : (stored, pages)
     takenAt = Self.value(image.text("exif-ifd2-DateTimeOriginal"))
     takenAtOffset = Self.value(image.text("exif-ifd2-OffsetTimeOriginal"))
-    hasLocation = image.text("exif-ifd3-GPSLatitude") != nil
+    hasLocation = image.text("exif-ifd3-GPSLatitude") != nil || image.holds("GPS", in: "xmp-data")
+    isMoving = (format == .gif || format == .webp) && vips.image_get_n_pages(raw) > 1
   }
 
   /// A value of EXIF without libvips's note about its type: `2026:10:18 13:00:27 (2026:10:18 13:00:27, ASCII, …)`.

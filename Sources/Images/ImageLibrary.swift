@@ -1,4 +1,5 @@
 import CVips
+import Glibc
 import Synchronization
 
 /// Why an image cannot be read or made.
@@ -100,5 +101,30 @@ final class OpenImage {
       return nil
     }
     return String(cString: text)
+  }
+
+  /// Whether a text stands somewhere in a block of the image's metadata.
+  func holds(_ text: StaticString, in name: String) -> Bool {
+    guard library.vips.pointee.image_get_typeof(raw, name) != 0 else { return false }
+    var (bytes, size): (UnsafeRawPointer?, Int) = (nil, 0)
+    guard library.vips.pointee.image_get_blob(raw, name, &bytes, &size) == 0, let bytes else {
+      library.vips.pointee.error_clear()
+      return false
+    }
+    return UnsafeRawBufferPointer(start: bytes, count: size).place(of: text) != nil
+  }
+
+  /// Takes what says where it was taken out of the metadata.
+  func removeLocation() {
+    guard let names = library.vips.pointee.image_get_fields(raw) else { return }
+    defer { library.vips.pointee.strfreev(names) }
+    var place = names
+    while let name = place.pointee {
+      // The third directory of EXIF is that of GPS.
+      if strncmp(name, "exif-ifd3-", 10) == 0 || strcmp(name, "xmp-data") == 0 {
+        _ = library.vips.pointee.image_remove(raw, name)
+      }
+      place += 1
+    }
   }
 }

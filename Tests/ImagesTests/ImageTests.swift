@@ -2,26 +2,6 @@ import Foundation
 import Images
 import Testing
 
-/// Images of 40 by 20 pixels: the left half red, the right half blue; `turned.jpg` is to be turned by a quarter.
-private let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Fixtures")
-
-private func path(_ name: String) -> String { fixtures.appending(path: name).path(percentEncoded: false) }
-
-/// A folder that goes with its test.
-private final class Scratch {
-  let folder = FileManager.default.temporaryDirectory.appending(path: "images-\(UUID().uuidString)")
-
-  init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
-
-  deinit { try? FileManager.default.removeItem(at: folder) }
-
-  func file(_ name: String, _ bytes: [UInt8]) throws -> String {
-    let place = folder.appending(path: name)
-    try Data(bytes).write(to: place)
-    return place.path(percentEncoded: false)
-  }
-}
-
 @Suite("Images") struct ImageTests {
   static let formats: [(String, ImageFormat)] = [
     ("two-colours.png", .png), ("two-colours.webp", .webp), ("two-colours.gif", .gif), ("two-colours.heic", .heic),
