@@ -50,7 +50,7 @@ let package = Package(
       resources: [.embedInCode("../../Templates/tasks-and-photos/schema.json")], swiftSettings: strict),
     .target(name: "Daemon", dependencies: ["FileWorkspace"], swiftSettings: strict),
     .executableTarget(
-      name: "tidemark", dependencies: ["Daemon", "FileWorkspace", "StandInServer"], swiftSettings: strict),
+      name: "tidemark", dependencies: ["Daemon", "FileWorkspace", "StandInServer", "Images"], swiftSettings: strict),
     .executableTarget(
       name: "tidemark-bench",
       dependencies: ["OfflineEngine", "SupabaseAPI", "StandInServer", "SQLite", "LosslessJSON"],

@@ -11,7 +11,8 @@ struct Main {
     AddCommand.self, DoneCommand.self, ListCommand.self, PendingCommand.self, DiscardCommand.self,
     RejectedCommand.self, RetryCommand.self, DismissCommand.self, ConflictsCommand.self, ResolveCommand.self,
     TrashCommand.self, RestoreCommand.self, UndoCommand.self,
-    ConfirmCommand.self, LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, WhyCommand.self, LogCommand.self,
+    PhotosCommand.self, ConfirmCommand.self, LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, WhyCommand.self,
+    LogCommand.self,
     DoctorCommand.self, MergeDriverCommand.self,
     ServeCommand.self, DemoCommand.self, VersionCommand.self, HelpCommand.self,
   ]
@@ -27,7 +28,7 @@ struct Main {
     var terminal = Terminal(isJSON: false, environment: environment)
     do {
       let name = try takeCommandName(&words)
-      guard let command = commands.first(where: { $0.description.name == name }) else {
+      guard let command = (commands + PhotosCommand.actions).first(where: { $0.description.name == name }) else {
         throw UsageError(message: "unknown command '\(Terminal.safe(name))'; 'tidemark help' lists them")
       }
       let description = command.description
@@ -52,7 +53,7 @@ struct Main {
     }
   }
 
-  /// The command's name: the first word, behind the common options.
+  /// The command's name: the first word, behind the common options, and for photos the second one, too.
   private static func takeCommandName(_ words: inout [String]) throws(UsageError) -> String {
     var index = 0
     while index < words.count, words[index].hasPrefix("-") {
@@ -71,6 +72,8 @@ struct Main {
       if words.isEmpty { return HelpCommand.description.name }
       throw UsageError(message: "a command is missing; 'tidemark help' lists them")
     }
-    return words.remove(at: index)
+    let name = words.remove(at: index)
+    guard name == PhotosCommand.description.name, index < words.count, !words[index].hasPrefix("-") else { return name }
+    return "\(name) \(words.remove(at: index))"
   }
 }

@@ -12,6 +12,9 @@ extension Workspace {
   public func restore(_ name: String, path: String?) throws -> WorkspaceChange {
     if let change = try remake(path) { return change }
     let entry = try trashEntry(name, path)
+    if let origin = entry.origin, PhotoFolders(settings).folder(ofPhoto: origin) != nil {
+      return try restorePhoto(entry, to: origin)
+    }
     let origin = mainPath(of: entry.origin ?? "")
     guard let collection = collection(of: origin) else {
       throw WorkspaceRequestError.unreadable(
@@ -19,6 +22,19 @@ extension Workspace {
     }
     guard let content = try content(entry.path) else { throw WorkspaceRequestError.noSuchRow(entry.path) }
     return try bringBack(content.bytes, named: entry.path, origin, collection)
+  }
+
+  /// Moves a photo's file back to where it lay; it is too large to leave another copy in the trash.
+  private func restorePhoto(_ entry: TrashEntry, to origin: String) throws -> WorkspaceChange {
+    do throws(FileSystemError) {
+      try files.createFolder(WorkspacePath.folder(of: origin), isPrivate: false)
+      try files.moveNoReplace(entry.path, origin)
+      try files.makeNamesDurable([WorkspacePath.folder(of: origin), StateFolder.trash])
+    } catch {
+      throw WorkspaceRequestError.notWritten(path: origin, reason: "\(error)")
+    }
+    try? files.unlink(entry.path + Trash.notesSuffix)
+    return WorkspaceChange(path: origin, message: "\(origin) is back")
   }
 
   /// Makes a deleted row again under its key, of a file with that key that lies there and waits for a person.

@@ -137,7 +137,7 @@ public struct Trash: Sendable {
   static let notesSuffix = ".meta"
 
   /// Gives a text its final name, never over another.
-  private func place(_ temporary: String, named origin: String, at time: Int64) throws(FileSystemError) -> String {
+  func place(_ temporary: String, named origin: String, at time: Int64) throws(FileSystemError) -> String {
     let name = WorkspacePath.cut(WorkspacePath.name(of: origin), bytesMax: 200)
     var number = 1
     while true {
@@ -152,7 +152,7 @@ public struct Trash: Sendable {
     }
   }
 
-  private static func notes(_ item: TrashItem, _ at: Int64) -> [UInt8] {
+  static func notes(_ item: TrashItem, _ at: Int64) -> [UInt8] {
     let object = JSONObject([
       ("origin", .string(item.origin)), ("reason", .string(item.reason)), ("at", .number(JSONNumber(at))),
     ])
