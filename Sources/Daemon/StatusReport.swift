@@ -24,6 +24,10 @@ public struct StatusReport: Sendable, Equatable {
   public var held: Int
   /// When everything was last in step, as RFC 3339; `nil` when it never was.
   public var lastSyncedAt: String?
+  /// Whether that is so long ago that nobody can say they still are, although a watcher runs.
+  public var isOutdated = false
+  /// How many of the conflicts are deletes that met a change.
+  public var conflictedDeletes = 0
   /// Why the last pass stopped.
   public var lastError: String?
   /// Whether a person must do something about that, such as sign in.
@@ -46,8 +50,10 @@ public struct StatusReport: Sendable, Equatable {
     [
       "server": .string(server), "user": .string(user), "network": .string(network), "watching": .bool(isWatching),
       "pending": .integer(Int64(pending)), "rejected": .integer(Int64(rejected)),
-      "conflicted": .integer(Int64(conflicted)), "problems": .integer(Int64(problems.count)),
+      "conflicted": .integer(Int64(conflicted)), "conflictedDeletes": .integer(Int64(conflictedDeletes)),
+      "problems": .integer(Int64(problems.count)),
       "held": .integer(Int64(held)), "lastSyncedAt": lastSyncedAt.map(JSONValue.string) ?? .null,
+      "outdated": .bool(isOutdated),
       "lastError": lastError.map(JSONValue.string) ?? .null,
       "nextTryAt": nextTryAt.map(JSONValue.string) ?? .null, "live": .string(live),
       "liveReason": liveReason.map(JSONValue.string) ?? .null, "waits": .array(waits.map(JSONValue.string)),
@@ -86,6 +92,8 @@ public struct StatusReport: Sendable, Equatable {
     pending = number("pending")
     rejected = number("rejected")
     conflicted = number("conflicted")
+    conflictedDeletes = number("conflictedDeletes")
+    isOutdated = json["outdated"]?.boolValue ?? false
     held = number("held")
     lastSyncedAt = json["lastSyncedAt"]?.stringValue
     lastError = json["lastError"]?.stringValue
@@ -117,6 +125,7 @@ extension StatusReport {
     pending = summary.counts.queued
     rejected = summary.counts.rejected
     conflicted = summary.counts.conflicted
+    conflictedDeletes = summary.conflictedDeletes
     problems = summary.problems
     held = summary.held
     collections = summary.collections
@@ -145,6 +154,9 @@ extension StatusReport {
 }
 
 extension OpenWorkspace {
+  /// A watcher asks at least once a minute; one that has not for so long may not say that all is in step.
+  private static let outdatedAfter = Duration.seconds(300)
+
   /// The status as this process knows it.
   func status(isWatching: Bool) async throws -> StatusReport {
     let status = client.syncStatus
@@ -152,6 +164,9 @@ extension OpenWorkspace {
       try await workspace.summary(), server: settings.server.url, user: client.user, network: status.network.rawValue,
       isWatching: isWatching)
     report.lastSyncedAt = status.lastSyncedAt?.text
+    if isWatching, let last = status.lastSyncedAt {
+      report.isOutdated = client.now - last > max(Self.outdatedAfter, settings.pullEvery * 3)
+    }
     report.lastError = status.lastSyncError.map { "\($0)" }
     switch status.lastSyncError {
     case .session(.ended)?, .session(.signedOut)?, .session(.otherUser)?: report.errorNeedsPerson = true

@@ -53,8 +53,9 @@ import Testing
       let status = try await a.status()
       #expect(
         Set(status.keys) == [
-          "server", "user", "network", "watching", "pending", "rejected", "conflicted", "problems", "held",
-          "lastSyncedAt", "lastError", "nextTryAt", "live", "liveReason", "waits", "collections",
+          "server", "user", "network", "watching", "pending", "rejected", "conflicted", "conflictedDeletes",
+          "problems", "held", "lastSyncedAt", "outdated", "lastError", "nextTryAt", "live", "liveReason", "waits",
+          "collections",
         ])
       #expect(status["server"] as? String == site.url)
       #expect(status["watching"] as? Bool == isWatching)

@@ -9,7 +9,7 @@ public struct WorkspaceSummary: Sendable, Hashable {
     public var table: String
     /// The folder's name.
     public var folder: String
-    /// Files that the mirror knows.
+    /// Files that lie there, as far as is known.
     public var files: Int
     /// Rows that the server showed.
     public var rows: Int
@@ -27,6 +27,8 @@ public struct WorkspaceSummary: Sendable, Hashable {
   public var counts = MutationCounts()
   /// Files that cannot be read as their rows, and other troubles of single files.
   public var problems: [Problem] = []
+  /// How many conflicts are deletes that met a change.
+  public var conflictedDeletes = 0
   /// What is not even queued because it needs a person: deletes that look like an accident, rows that vanished.
   public var held = 0
   /// A file that is gone, and when a watcher deletes its row.
@@ -55,15 +57,17 @@ public struct WorkspaceSummary: Sendable, Hashable {
     let marker = try files.status(StateFolder.root)
     for collection in settings.collections {
       let known = try mirror.count(collection.folder)
+      let isThere = try marker != nil && files.status(collection.folder)?.kind == .folder
+      let absent = try isThere ? mirror.absentEntries(collection.folder) : []
       collections.append(
         CollectionCounts(
-          table: collection.table, folder: collection.folder, files: known,
+          table: collection.table, folder: collection.folder, files: isThere ? known - absent.count : 0,
           rows: try transaction.cachedRowCount(collection.table)))
+      conflictedDeletes += try SideFiles(transaction).all(collection.folder).count { $0.kind == .deleted }
       held += try transaction.heldVanishedRows(collection.table)
-      if try marker == nil || files.status(collection.folder)?.kind != .folder {
+      if !isThere {
         held += known
       } else {
-        let absent = try mirror.absentEntries(collection.folder)
         held += absent.count(where: \.isHeld)
         missing += absent.filter { !$0.isHeld }.map { entry in
           MissingFile(

@@ -14,9 +14,10 @@ extension UserEngine {
     // No pass may send a write of a row between a read and its keeping.
     try await passLock.withLock { () async throws(SyncFailure) -> LiveNews in
       var news = LiveNews()
-      for table in configuration.tables {
-        let told = changes.filter { $0.table == table.name && $0.schema == "public" }
-        guard !told.isEmpty else { continue }
+      var told: [String: [RealtimeChange]] = [:]
+      for change in changes where change.schema == "public" { told[change.table, default: []].append(change) }
+      for (name, told) in told.sorted(by: { $0.key < $1.key }) {
+        guard let table = configuration.description(of: name) else { continue }
         var hints = LiveHints(client: self, table: table)
         try await hints.apply(told)
         news.formUnion(hints.news)
@@ -59,7 +60,7 @@ private struct LiveHints {
     let table = table
     guard table.isMirrored else {
       try client.commit { transaction in
-        for change in changes { try Self.report(change, of: table, in: transaction) }
+        for change in changes { try Self.report(change, of: table, schema: client.store.schema, in: transaction) }
       }
       news.insert(.changed)
       return
@@ -104,12 +105,12 @@ private struct LiveHints {
 
   /// Lays a change into the lists of a table that is not mirrored row by row.
   private static func report(
-    _ change: RealtimeChange, of table: TableDescription, in transaction: EngineTransaction
+    _ change: RealtimeChange, of table: TableDescription, schema: String, in transaction: EngineTransaction
   ) throws {
     if change.kind == .delete {
       try transaction.applyReportedDelete(table, change.oldRecord)
     } else if change.isCut {
-      try transaction.markListsStale(table.name, schema: "")
+      try transaction.markListsStale(table.name, schema: schema)
     } else {
       try transaction.applyReported(table, change.record)
     }

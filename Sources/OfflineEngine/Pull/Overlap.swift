@@ -2,7 +2,8 @@ import LosslessJSON
 import SupabaseAPI
 
 extension TablePull {
-  /// How long the older part of the overlap is left alone once it was read.
+  /// How long the older part of the overlap is left alone once it was read, also when the cursor moves meanwhile: the one
+  /// change after a hundred thousand costs what any other does.
   private static let overlapPause = Duration.seconds(15)
 
   /// Looks once more at rows shortly before the cursor: a transaction that took long commits rows with older times.
@@ -13,7 +14,8 @@ extension TablePull {
     guard let column = table.cursorColumn, let cursor = before.cursor, let seenAt = before.cursorSeenAt,
       let time = ServerTimestamp(cursor)
     else { return }
-    let start = JSONValue.string(time.minus(client.configuration.pullOverlap).text)
+    // What came late while the older part was left alone is to be found by the read that follows.
+    let start = JSONValue.string(time.minus(client.configuration.pullOverlap + Self.overlapPause).text)
     let names = [column] + table.keyColumns
     let isLast = startedAt - seenAt > client.configuration.pullOverlap
     let rest = before.overlapReadAt.map { startedAt - $0 }

@@ -131,10 +131,7 @@ struct TablePull {
     guard let column = table.cursorColumn, let value = row[column]?.plainText, let key = table.key(of: row) else {
       return
     }
-    if state.cursor != value {
-      state.cursorSeenAt = client.environment.clock.now()
-      state.overlapReadAt = nil
-    }
+    if state.cursor != value { state.cursorSeenAt = client.environment.clock.now() }
     state.cursor = value
     state.cursorKey = key
   }

@@ -250,7 +250,11 @@ extension EngineTransaction {
 
   private func rows(list: MutationList, table: String, key: RowKey) throws -> [SQLiteRow] {
     try database.rows(
-      "SELECT * FROM mutation WHERE user_id = ? AND table_name = ? AND key IN (?, ?) AND list = ? ORDER BY id",
+      // Left alone, SQLite would rather walk the table's whole list, which is in the order asked for.
+      """
+      SELECT * FROM mutation INDEXED BY mutation_of_row
+      WHERE user_id = ? AND table_name = ? AND key IN (?, ?) AND list = ? ORDER BY id
+      """,
       [.text(user), .text(table), .text(key.text), .text(key.identity), .text(list.rawValue)])
   }
 

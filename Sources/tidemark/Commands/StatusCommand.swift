@@ -67,10 +67,14 @@ struct StatusCommand: Command {
     }
     lines += short(problems(report), of: "problems").map { "problem   \(Terminal.safe($0))" }
     lines += short(report.waits, of: "waits").map { "waiting   \(Terminal.safe($0))" }
-    if report.conflicted > 0 {
+    let edits = report.conflicted - report.conflictedDeletes
+    if edits > 0 {
+      lines.append("conflict  \(edits): see the *.mine.json files; delete one to keep theirs, or move it over its file")
+    }
+    if report.conflictedDeletes > 0 {
       lines.append(
-        "conflict  \(report.conflicted): see the *.mine.json files; delete one to keep theirs, or move it over its file"
-      )
+        "conflict  \(report.conflictedDeletes): see the *.deleted.json files; delete one to keep its row, or "
+          + "'tidemark resolve FILE --mine' to delete the row")
     }
     if report.rejected > 0 {
       lines.append(
@@ -117,6 +121,7 @@ struct StatusCommand: Command {
     if report.errorNeedsPerson { return "nothing waits here, but nothing is sent or fetched until you sign in again" }
     if isCutOff(report) { return "nothing waits here; what changed on the server is not known" }
     if report.network == NetworkStatus.disabled.rawValue { return "nothing waits here, and network access is off" }
+    if report.isOutdated { return "nothing waits here; the server was not asked for a while" }
     return report.lastSyncedAt == nil ? "nothing waits, not synced yet" : "in step"
   }
 }

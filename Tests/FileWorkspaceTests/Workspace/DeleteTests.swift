@@ -35,6 +35,53 @@ struct DeleteTests {
     return (world, one)
   }
 
+  @Test("a file that goes in the moment in which it is written comes back, with a note, and the next removal counts")
+  func whileWritten() async throws {
+    let (world, one) = try await tasks(5)
+    world.update(key(1), ["notes": "theirs"])
+    _ = await one.exchange()
+    _ = try await one.workspace.writeRows()
+    try one.remove("task-1.json")  // Nothing has looked at what was written there.
+    _ = try await one.workspace.look(at: ["tasks/task-1.json"])
+    one.advance(.seconds(11))
+    let report = try await one.workspace.tick()
+    #expect(report.events.contains { $0.path == "tasks/task-1.json" && $0.detail.contains("comes back") })
+    #expect(one.json("task-1.json")?["notes"] == "theirs")
+    #expect(try one.queue.isEmpty && world.rows.count == 5)
+    try await one.settle()
+    try one.remove("task-1.json")
+    try await one.settle()
+    #expect(world.rows.count == 4)
+  }
+
+  @Test(
+    "what status counts is there: held and missing files are not among the files, nor those of a folder that is gone")
+  func counted() async throws {
+    let (_, one) = try await tasks(30)
+    func files() async throws -> Int { try await one.workspace.summary().collections.map(\.files).reduce(0, +) }
+    #expect(try await files() == 30)
+    for name in one.names.prefix(22) { try one.remove(name) }
+    _ = try await one.workspace.scan()
+    #expect(try await files() == 8)
+    #expect(try await one.workspace.summary().held == 22)
+    try one.files.person.rename("tasks", "elsewhere")
+    #expect(try await files() == 0)
+  }
+
+  @Test("a delete that met a change is counted apart from edits that did")
+  func countedDeletes() async throws {
+    let (world, one) = try await tasks(5)
+    world.update(key(1), ["notes": "theirs"])
+    try one.remove("task-1.json")
+    world.update(key(2), ["notes": "theirs"])
+    try one.edit("task-2.json", ["notes": "mine"])
+    try await one.sync()
+    try await one.sync()
+    let summary = try await one.workspace.summary()
+    #expect(one.names.contains("task-1.deleted.json") && one.names.contains("task-2.mine.json"))
+    #expect(summary.counts.conflicted == 2 && summary.conflictedDeletes == 1)
+  }
+
   @Test(
     "a file that goes before the answer to its own edit was looked at is no conflict with that edit",
     arguments: [false, true])

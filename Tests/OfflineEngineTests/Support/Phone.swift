@@ -10,6 +10,7 @@ struct Phone {
 
   init(
     _ world: World, _ session: Session, resolver: @escaping ConflictResolver = ConflictResolvers.lastWriteWins,
+    sockets: (any WebSocketOpener)? = nil,
     change: (inout OfflineConfiguration) -> Void = { _ in }
   ) async throws {
     http = StandInExchange(world)
@@ -20,7 +21,8 @@ struct Phone {
     configuration.autoSync = false
     change(&configuration)
     client = try OfflineClient(
-      configuration, environment: EngineEnvironment(clock: world.clock, http: http, makeID: { "unused" }))
+      configuration,
+      environment: EngineEnvironment(clock: world.clock, http: http, makeID: { "unused" }, sockets: sockets))
     try await client.open()
     for await _ in client.store.changes.rings() where client.notedSession?.isSettled ?? false { break }
   }
