@@ -3,9 +3,11 @@ import OfflineEngine
 
 /// What each step of a decision does: to the queue and the mirror at once, to the disk afterwards.
 extension PathDecision {
+  /// - Returns: Whether an edit was queued: it is part of the row now, others' changes may be, too, and the path is to be
+  ///   decided once more.
   mutating func carryOut(
     _ steps: [ReconcileStep], _ reading: PathReading, _ entry: inout MirrorEntry?
-  ) throws {
+  ) throws -> Bool {
     var hasProblem = false
     var isFileWritten = false
     var waitsForSides: Bool?
@@ -38,7 +40,7 @@ extension PathDecision {
         let message = problem.message(isKeyMakeable: collection.makeableKey != nil)
         try note(Problem(path: reading.path, message: message, since: workspace.now))
       }
-      if hasProblem { return }
+      if hasProblem { return false }
     }
     if case .row = reading.file, let known = entry { try remember(reading, known) }
     let waits = try waitsForSides ?? planSides(reading, entry)
@@ -48,21 +50,21 @@ extension PathDecision {
     let isKeyDue = isThere && !waits && !isUpdated && (entry?.keyDueAt.map { $0 <= workspace.now } ?? false)
     // Whether a file that is to be written has a problem, its writing will tell.
     if !isFileWritten, !isKeyDue { try clearProblem(reading.path) }
-    guard !waits, !isFileWritten else { return }
+    guard !waits, !isFileWritten else { return false }
     guard let known = entry else {
       // A row without a file that needs none.
       if let key = workspace.newFileKeys[PathKey(reading.path)], case .absent = reading.file {
         try transaction.clearChange(collection.table, key.text)
       }
-      return
+      return false
     }
-    if isUpdated {
-      result.again.append(reading.path)  // The queued edit is part of the row now; others' changes may be, too.
-    } else if isKeyDue {
+    if isUpdated { return true }
+    if isKeyDue {
       try writeKey(reading, known)
     } else if !keepsChange {
       try transaction.clearChange(collection.table, known.base.key.text)
     }
+    return false
   }
 
   /// Remembers the file's numbers, so that a scan need not read it again.

@@ -87,7 +87,7 @@ struct PathDecision {
     if try settleMovedSide(reading, entry) { return }
     var current = try learned(entry)
     _ = try settleGone(reading, &current)
-    for _ in 0..<4 {
+    for _ in 0..<6 {
       let steps = try steps(reading, &current)
       if case .takeBackDelete(let key)? = steps.first {
         guard let restored = try takeBackDelete(of: key, reading) else { break }
@@ -111,8 +111,7 @@ struct PathDecision {
         current = moved
         continue
       }
-      try carryOut(steps, reading, &current)
-      break
+      guard try carryOut(steps, reading, &current) else { break }
     }
   }
 
