@@ -39,6 +39,15 @@ struct SeenFile: Sendable, Hashable {
     readAt = time
   }
 
+  /// Whether this already says of a file what a later reading says.
+  func covers(_ later: SeenFile) -> Bool {
+    identity == later.identity && stamp == later.stamp && hash == later.hash && (isCertain || !later.isCertain)
+  }
+
+  private var isCertain: Bool {
+    KnownFile(stamp: stamp, readAt: FileTime(nanoseconds: readAt.nanoseconds)).isCertain
+  }
+
   init?(_ row: SQLiteRow) {
     guard let inode = row.integer("inode"), let size = row.integer("size"), let modified = row.integer("mtime"),
       let changed = row.integer("ctime"), let hash = row.text("hash").flatMap({ ContentHash($0) })

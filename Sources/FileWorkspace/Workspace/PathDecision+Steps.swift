@@ -75,7 +75,8 @@ extension PathDecision {
     var needsKey = false
     // A draft laid over the file, or a key that was taken out: it is written again, in its time.
     if case .row(let file) = reading.file, file.key == nil, entry.keyDueAt == nil { needsKey = true }
-    guard needsKey || entry.seen != seen || entry.absentSince != nil || !entry.wasSeen else { return }
+    let isKnown = entry.seen?.covers(seen) ?? false
+    guard needsKey || !isKnown || entry.absentSince != nil || !entry.wasSeen else { return }
     if needsKey {
       entry.base.writtenKey = nil
       entry.keyDueAt = workspace.now + Workspace.keyDelay
