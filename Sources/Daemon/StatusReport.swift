@@ -117,6 +117,15 @@ public struct StatusReport: Sendable, Equatable {
 }
 
 extension StatusReport {
+  /// A watcher asks at least once a minute; one that has not for so long may not say that all is in step.
+  private static let outdatedAfter = Duration.seconds(300)
+
+  /// Whether a watcher that was in step at a time cannot say any more that it is.
+  static func isOutdated(_ lastSyncedAt: WallTime?, at now: WallTime, pullEvery: Duration) -> Bool {
+    guard let lastSyncedAt else { return false }
+    return now - lastSyncedAt > max(outdatedAfter, pullEvery * 3)
+  }
+
   init(_ summary: WorkspaceSummary, server: String, user: String, network: String, isWatching: Bool) {
     self.server = server
     self.user = user
@@ -154,9 +163,6 @@ extension StatusReport {
 }
 
 extension OpenWorkspace {
-  /// A watcher asks at least once a minute; one that has not for so long may not say that all is in step.
-  private static let outdatedAfter = Duration.seconds(300)
-
   /// The status as this process knows it.
   func status(isWatching: Bool) async throws -> StatusReport {
     let status = client.syncStatus
@@ -164,9 +170,8 @@ extension OpenWorkspace {
       try await workspace.summary(), server: settings.server.url, user: client.user, network: status.network.rawValue,
       isWatching: isWatching)
     report.lastSyncedAt = status.lastSyncedAt?.text
-    if isWatching, let last = status.lastSyncedAt {
-      report.isOutdated = client.now - last > max(Self.outdatedAfter, settings.pullEvery * 3)
-    }
+    report.isOutdated =
+      isWatching && StatusReport.isOutdated(status.lastSyncedAt, at: client.now, pullEvery: settings.pullEvery)
     report.lastError = status.lastSyncError.map { "\($0)" }
     switch status.lastSyncError {
     case .session(.ended)?, .session(.signedOut)?, .session(.otherUser)?: report.errorNeedsPerson = true

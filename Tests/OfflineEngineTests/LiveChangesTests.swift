@@ -139,7 +139,8 @@ final class WallClock: EngineClock {
     #expect(desk.reads == 0)
   }
 
-  @Test("a deleted row is looked for before it counts as gone; unknown keys and rows that exist are left alone")
+  @Test(
+    "REALTIME-3: a deleted row is looked for before it counts as gone; unknown keys and rows that exist are left alone")
   func deletes() async throws {
     let desk = try await LiveDesk(World())
     try desk.world.lay([1, 2, 3].map { desk.row($0, "row \($0)") })
@@ -270,7 +271,9 @@ final class WallClock: EngineClock {
     #expect(desk.sockets.opened == 2)
   }
 
-  @Test("a server that cuts the connection every five seconds: each row arrives, with one pull for each new connection")
+  @Test(
+    "REALTIME-1: a server that cuts the connection every five seconds: each row arrives, with one pull for each new connection"
+  )
   func cutAgainAndAgain() async throws {
     let desk = try await LiveDesk(World())
     try await desk.flow()
@@ -318,7 +321,7 @@ final class WallClock: EngineClock {
     #expect(desk.live.shown.isLive)
   }
 
-  @Test("a server that stays silent is noticed by its heartbeat, and the pull finds the rows")
+  @Test("REALTIME-4: a server that stays silent is noticed by its heartbeat, and the pull finds the rows")
   func silence() async throws {
     let desk = try await LiveDesk(World())
     try await desk.flow()
@@ -337,7 +340,7 @@ final class WallClock: EngineClock {
     #expect(try await desk.replica.pull().changed == 1)
   }
 
-  @Test("tokens that live a minute are renewed in time: one join with a valid token after each drop")
+  @Test("REALTIME-2: tokens that live a minute are renewed in time: one join with a valid token after each drop")
   func shortTokens() async throws {
     let desk = try await LiveDesk(World(accessTokenSeconds: 60))
     try await desk.flow()
@@ -362,7 +365,7 @@ final class WallClock: EngineClock {
     #expect(desk.live.shown.isLive && desk.sockets.opened == 2)
   }
 
-  @Test("a jump of the wall clock, as after a sleep, makes a new connection")
+  @Test("REALTIME-4: a jump of the wall clock, as after a sleep, makes a new connection, and a pull")
   func sleep() async throws {
     let world = try World()
     let clock = WallClock(world.clock)
@@ -373,6 +376,8 @@ final class WallClock: EngineClock {
     world.standIn.faults = []
     await desk.pass(11) { desk.sockets.opened == 1 }
     #expect(desk.sockets.opened == 2)
+    await desk.state(\.isLive)
+    #expect(await desk.ask() == .pull)
   }
 
   @Test("the switches end the connection and make it again")
