@@ -42,6 +42,8 @@ public struct StatusReport: Sendable, Equatable {
   public var collections: [WorkspaceSummary.CollectionCounts]
   /// What single files wait for, a sentence each.
   public var waits: [String]
+  /// How the photos stand.
+  public var photos: JSONValue = PhotoSummary().json
 
   /// The counts, as `tidemark status --json` prints them.
   ///
@@ -57,6 +59,7 @@ public struct StatusReport: Sendable, Equatable {
       "lastError": lastError.map(JSONValue.string) ?? .null,
       "nextTryAt": nextTryAt.map(JSONValue.string) ?? .null, "live": .string(live),
       "liveReason": liveReason.map(JSONValue.string) ?? .null, "waits": .array(waits.map(JSONValue.string)),
+      "photos": photos,
       "collections": .array(
         collections.map { collection in
           [
@@ -101,6 +104,7 @@ public struct StatusReport: Sendable, Equatable {
     nextTryAt = json["nextTryAt"]?.stringValue
     live = json["live"]?.stringValue ?? "off"
     liveReason = json["liveReason"]?.stringValue
+    photos = json["photos"] ?? PhotoSummary().json
     waits = json["waits"]?.arrayValue?.compactMap(\.stringValue) ?? []
     problems = (json["problemList"]?.arrayValue ?? []).map { problem in
       Problem(
@@ -142,6 +146,9 @@ extension StatusReport {
       "\(file.path): it is missing, so its row is deleted unless it comes back "
         + (isWatching ? "until \(file.until.text)" : "before the next sync")
     }
+    photos = summary.photos.json
+    if let transfer = summary.photos.transfer { waits.append("\(transfer.path): \(transfer.percent) % has passed") }
+    waits += summary.photos.waits
   }
 
   /// Reads the status of a workspace from its state, without a watcher and without its lock.

@@ -67,6 +67,7 @@ extension OpenWorkspace {
     await workspace.beginSync()
     take(try await workspace.start())
     take(isConfirmed ? try await workspace.confirm() : try await workspace.scan())
+    try await readPhotos(take)
     let first = await exchange(isConfirmed: isConfirmed)
     var (replay, failure) = (first.replay, first.failure)
     take(try first.files.get())
@@ -82,6 +83,17 @@ extension OpenWorkspace {
       failure = second.failure
       take(try second.files.get())
     }
+    while failure == nil {
+      let run = try await PhotoTransfers(workspace).run(isOnline: true)
+      take(run.report)
+      failure = run.failure
+      // What was sent is to stand in its row, and what the rows say then may be more to do.
+      guard failure == nil, run.report.queued > 0 else { break }
+      let another = await exchange(isConfirmed: false)
+      replay.add(another.replay)
+      failure = another.failure
+      take(try another.files.get())
+    }
     if !isWatching { take(try await workspace.writeProblemNotes(isAtOnce: true)) }
     record(LogEntry.events(sent: replay.synced, failure: failure))
     try await workspace.seeWrittenFiles()
@@ -89,6 +101,19 @@ extension OpenWorkspace {
     try remember(client.syncStatus)
     return SyncOutcome(replay: replay, files: files, summary: try await workspace.summary(), failure: failure)
   }
+
+  /// Reads the photos that are new or have changed, those too that were left alone only a moment ago.
+  private func readPhotos(_ take: (WorkspaceReport) -> Void) async throws {
+    for _ in 0..<Self.photoRounds {
+      take(try await PhotoTransfers(workspace).run(isOnline: false).report)
+      guard let due = try await workspace.nextPhotoRead() else { return }
+      try await environment.clock.sleep(for: max(.milliseconds(20), due - environment.clock.now()))
+      take(try await workspace.look(at: []))
+    }
+  }
+
+  /// How often a single run looks again at photos that somebody still writes to.
+  private static let photoRounds = 5
 
   /// Sends what waits, reads what changed, and writes that into files: of many rows the first while the others are on
   /// their way.
@@ -117,9 +142,9 @@ extension OpenWorkspace {
   ) async -> (SyncReport, SyncFailure?) {
     let replay = await client.syncPendingMutations()
     if let failure = replay.stoppedBy { return (replay, failure) }
-    for collection in settings.collections {
+    for table in settings.tables {
       do throws(SyncFailure) {
-        _ = try await client.pull(collection.table, isConfirmed: isConfirmed, hasChanged: hasChanged)
+        _ = try await client.pull(table, isConfirmed: isConfirmed, hasChanged: hasChanged)
       } catch {
         return (replay, error)
       }

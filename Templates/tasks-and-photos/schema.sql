@@ -69,7 +69,8 @@ create table if not exists public.task_photos (
   id uuid primary key default gen_random_uuid(),
   task_id uuid not null references public.tasks (id) on delete cascade,
   user_id uuid not null default auth.uid() references auth.users (id) on delete cascade,
-  -- Where the photo lies in the bucket `photos`: user's id, then the photo's id. It never changes.
+  -- Where the photo lies in the bucket `photos`: user's id, then the photo's id, and behind that a mark where the picture was
+  -- replaced. A key never gets other bytes; renaming a photo, or moving it to another task, leaves it as it is.
   object_path text not null unique,
   -- What the file is called in the folder of its task.
   name text not null,

@@ -55,7 +55,7 @@ import Testing
         Set(status.keys) == [
           "server", "user", "network", "watching", "pending", "rejected", "conflicted", "conflictedDeletes",
           "problems", "held", "lastSyncedAt", "outdated", "lastError", "nextTryAt", "live", "liveReason", "waits",
-          "collections",
+          "photos", "collections",
         ])
       #expect(status["server"] as? String == site.url)
       #expect(status["watching"] as? Bool == isWatching)

@@ -92,7 +92,7 @@ struct ArchitectureTests {
   /// The deciding parts, which a property test can run millions of times.
   static let pure = [
     "FileWorkspace/Reconcile/Reconcile.swift", "FileWorkspace/Merge/TextMerge.swift",
-    "FileWorkspace/Merge/RowMerge.swift",
+    "FileWorkspace/Merge/RowMerge.swift", "FileWorkspace/Photos/PhotoDecision.swift",
     "OfflineEngine/Replay/PassPlan.swift", "SupabaseAPI/Realtime/RealtimeSession.swift",
     "Daemon/Watch/ExchangePlan.swift",
   ]

@@ -32,7 +32,10 @@ final class FileWatch: Sendable {
 
   init(_ open: OpenWorkspace, log: @escaping @Sendable (WorkspaceEvent) -> Void) {
     files = open.files
-    folders = open.settings.collections.map { WatchedFolder($0.folder) } + [WatchedFolder(StateFolder.replaced)]
+    let photos = open.settings.collections.compactMap(\.photos).filter { $0.table != nil }
+    folders =
+      open.settings.collections.map { WatchedFolder($0.folder) }
+      + photos.map { WatchedFolder($0.folder, isRecursive: true) } + [WatchedFolder(StateFolder.replaced)]
     clock = open.environment.clock
     self.log = log
     var times = Settle.Times()

@@ -17,7 +17,7 @@ final class LiveWatch: Sendable {
     self.open = open
     let arrivals = arrivals
     live = LiveChanges(
-      engine: open.client, tables: open.settings.collections.map(\.table), isWanted: open.isLiveWanted,
+      engine: open.client, tables: open.settings.tables, isWanted: open.isLiveWanted,
       hasChanged: { arrivals.ring() }, needsPull: needsPull)
   }
 

@@ -13,6 +13,10 @@ public final class WatchRun: Sendable {
   /// Ends the wait after a failure: what a person does, not what they edit.
   private let retryWake = Wake()
   private let dueWake = Wake()
+  /// Rung when there may be something to do about photos.
+  private let photoWake = Wake()
+  /// The wait before the server is asked for photos again after a failure.
+  private let photoPlan = Mutex(ExchangePlan(pullEvery: .zero))
   /// Ends waits that nothing but the end of the run shortens.
   private let endWake = Wake()
   /// The requests of commands; ends with `stopListening`.
@@ -27,7 +31,7 @@ public final class WatchRun: Sendable {
   /// How often who waits for an answer is told that the work goes on.
   private static let sayWorkingEvery = Duration.seconds(3)
   /// The loops of a run, the one that waits for a stop among them.
-  private static let loopCount = 8
+  private static let loopCount = 9
   /// How long the request in hand may take once the program is asked to stop.
   private static let stopLimit = Duration.seconds(5)
 
@@ -90,6 +94,7 @@ public final class WatchRun: Sendable {
       group.addTask { try await self.files(watch) }
       group.addTask { try await self.due() }
       group.addTask { await self.network(watch) }
+      group.addTask { try await self.photos() }
       group.addTask { await self.control() }
       group.addTask { await self.live.run { self.say($0) } }
       group.addTask { try await self.writeArrivals() }
@@ -119,6 +124,7 @@ public final class WatchRun: Sendable {
     networkWake.finish()
     retryWake.finish()
     dueWake.finish()
+    photoWake.finish()
     endWake.finish()
   }
 
@@ -133,6 +139,7 @@ public final class WatchRun: Sendable {
     if !isRecorded { open.record(report.events) }
     for event in report.events { log(EventLine.text(event)) }
     if report.queued > 0 { networkWake.ring() }
+    if report.photosToDo > 0 { photoWake.ring() }
     dueWake.ring()
   }
 
@@ -206,6 +213,39 @@ public final class WatchRun: Sendable {
     }
   }
 
+  /// Reads, sends and fetches photos as they come, beside everything else.
+  private func photos() async throws {
+    let (transfers, clock) = (PhotoTransfers(open.workspace), open.environment.clock)
+    var lastFailure: String?
+    while !watchIsOver {
+      if let rest = open.watchState.rest(at: clock.now()) {
+        await photoWake.wait(upTo: max(rest, .seconds(1)), clock: clock)
+        continue
+      }
+      var run = PhotoRun()
+      let isOnline = open.client.syncStatus.network != .disabled
+      try await attempt {
+        run = try await transfers.run(isOnline: isOnline) { self.book($0) }
+        return WorkspaceReport()
+      }
+      let text = run.failure.map { "\($0)" }
+      if let text, text != lastFailure, !watchIsOver { say(WorkspaceEvent(.note, "", "photos wait: \(text)")) }
+      lastFailure = text
+      let pause = photoPlan.withLock { $0.pause(after: run.failure, at: clock.elapsed()) }
+      let due = try await open.workspace.nextPhotoDue().map { max(.milliseconds(20), $0 - clock.now()) }
+      guard run.failure != nil else {
+        await photoWake.wait(upTo: due, clock: clock)
+        continue
+      }
+      // Neither an edit nor a drop mends what stands between here and the server.
+      await endOfPhotoWait(pause.length, readDue: due)
+    }
+  }
+
+  private func endOfPhotoWait(_ pause: Duration, readDue: Duration?) async {
+    await photoWake.wait(upTo: readDue.map { min(pause, $0) } ?? pause, clock: open.environment.clock)
+  }
+
   private var watchIsOver: Bool { isOver.load(ordering: .relaxed) }
 
   private func network(_ watch: FileWatch) async {
@@ -240,6 +280,8 @@ public final class WatchRun: Sendable {
   /// Ends the waits before the next exchange.
   private func tryNow() {
     plan.withLock { $0.startAnew() }
+    photoPlan.withLock { $0.startAnew() }
+    photoWake.ring()
     networkWake.ring()
     retryWake.ring()
   }
@@ -260,7 +302,11 @@ public final class WatchRun: Sendable {
       } catch {
         say(WorkspaceEvent(.problem, "", "\(error)"))
       }
-      if report.synced > 0 { say(WorkspaceEvent(.note, "", "sent \(report.synced)")) }
+      if report.synced > 0 {
+        say(WorkspaceEvent(.note, "", "sent \(report.synced)"))
+        // A row that photos waited for may be there, and an object that a row named may be in no use any more.
+        photoWake.ring()
+      }
       if failure == nil { open.client.noteSynced() }
       let pause = plan.withLock { $0.pause(after: failure, at: clock.elapsed()) }
       let text = failure.map { "\($0)" }

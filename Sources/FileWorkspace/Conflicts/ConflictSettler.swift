@@ -54,7 +54,9 @@ public final class ConflictSettler: Sendable {
   }
 
   private func settle(_ conflict: MutationConflict) throws -> ConflictResolution {
-    guard let settings = settings.collections.first(where: { $0.table == conflict.table }) else { return .hold }
+    guard let settings = settings.collections.first(where: { $0.table == conflict.table }) else {
+      return self.settings.isPhotos(conflict.table) ? PhotoConflict.resolution(of: conflict) : .hold
+    }
     let decision = PolicyDecision(conflict, settings)
     guard decision.resolution != .hold else { return .hold }
     let collection = Collection(settings: settings)

@@ -41,7 +41,7 @@ struct PhotoArrival {
       return try expect(row, id)
     }
     let before = record
-    confirm(&record, state.row)
+    try confirm(&record, state.row)
     if record.state == .unread || record.state == .failed, state.row?.object == record.object?.key {
       // What the file says is told when it was read.
       if record != before { try records.save(record) }
@@ -49,6 +49,7 @@ struct PhotoArrival {
     }
     let steps = decidePhoto(input(record, state))
     if record != before || !steps.isEmpty { try records.save(record) }
+    if !steps.isEmpty { report.photosToDo += 1 }
     for step in steps { try carryOut(step, &record, state) }
     return true
   }
@@ -74,9 +75,13 @@ struct PhotoArrival {
       mayDownload: record.isWanted || record.seen != nil || state.row.map(table.settings.fetches) ?? false)
   }
 
-  /// The row names what this device has sent.
-  private func confirm(_ record: inout PhotoRecord, _ row: PhotoRow?) {
+  /// The row names what this device has sent: what it named before may go.
+  private func confirm(_ record: inout PhotoRecord, _ row: PhotoRow?) throws {
     guard let sent = record.sent, let row, row.object == sent.key else { return }
+    if let former = record.object, former.key != sent.key {
+      try PhotoLeftovers(transaction).add(
+        PhotoLeftover(object: former.key, collection: record.collection, photo: record.id, owner: nil))
+    }
     record.object = sent
     record.sent = nil
     record.row = row.place
@@ -117,7 +122,7 @@ struct PhotoArrival {
     case .moveFile(let place): try moveFile(&record, to: place)
     case .trashFile:
       guard let path = record.path, try files.status(path)?.stamp == record.seen?.stamp else { return }
-      try trash.keepFile(at: path, reason: "its row is gone from the server")
+      try trash.take(path, origin: path, reason: "its row is gone from the server")
       try removeIfEmpty(WorkspacePath.folder(of: path))
       report.filesRemoved += 1
       report.note(.removed, path, "its row is gone; the photo is in the trash")
@@ -207,6 +212,7 @@ struct PhotoArrival {
     record.row = row.place
     record.isWanted = table.settings.fetches(row)
     try records.save(record)
+    report.photosToDo += 1
     return true
   }
 

@@ -69,7 +69,8 @@ extension PhotoFiling {
     report.note(.deleted, record.lastPath, "photo")
   }
 
-  private func fetchAgain(_ record: inout PhotoRecord) throws {
+  private mutating func fetchAgain(_ record: inout PhotoRecord) throws {
+    report.photosToDo += 1
     (record.seen, record.content, record.absentSince, record.isHeld) = (nil, nil, nil, false)
     (record.state, record.reason, record.attempts, record.retryAt) = (.remote, nil, 0, nil)
     record.path = record.path ?? record.lastPath

@@ -99,7 +99,8 @@ struct PhotoFiling {
   }
 
   /// Takes a file's numbers, which say that it is to be read.
-  private func see(_ status: FileStatus, _ record: inout PhotoRecord) {
+  private mutating func see(_ status: FileStatus, _ record: inout PhotoRecord) {
+    report.photosToDo += 1
     record.seen = PhotoSighting(status)
     record.content = nil
     record.state = .unread
@@ -112,7 +113,10 @@ struct PhotoFiling {
   /// Takes over where a file lies: whose it is and what it is called.
   private mutating func place(_ record: inout PhotoRecord, _ file: PhotoListing.Found) throws {
     guard let owner = try owner(ofFolder: file.folder) else { return }
-    if record.state == .held { (record.state, record.reason) = (.waiting, nil) }
+    if record.state == .held {
+      (record.state, record.reason) = (.waiting, nil)
+      report.photosToDo += 1
+    }
     let isRenamed = WorkspacePath.name(of: record.lastPath) != file.name
     let name = isRenamed ? FileNames.composed(file.name) : record.row?.name ?? FileNames.composed(file.name)
     record.owner = owner

@@ -1,4 +1,5 @@
 import Images
+import OfflineEngine
 
 /// What the bytes of a file say of it as a photo.
 public struct PhotoFacts: Sendable, Hashable {
@@ -36,15 +37,14 @@ extension PhotoFacts {
   /// Looks at a file of this machine.
   public static let inspect: PhotoInspector = { file throws(PhotoFault) in
     guard let path = file.systemPath else { throw PhotoFault("it cannot be looked at here") }
-    guard file.status.size > 0 else { throw PhotoFault("the file is empty") }
-    let info: ImageInfo
-    do throws(ImageError) { info = try ImageInfo(path: path) } catch {
-      switch error {
-      case .notAnImage: throw PhotoFault("this is no photo: JPEG, PNG, WebP, GIF, HEIC and AVIF are")
-      case .damaged(_, let reason): throw PhotoFault("this photo is damaged or incomplete: \(reason)")
-      case .noLibrary, .cannotWrite: throw PhotoFault("\(error)")
-      }
+    do throws(PhotoProblem) {
+      let info = try ImageInfo(photo: path)
+      return PhotoFacts(
+        contentType: info.format.mimeType, width: info.width, height: info.height,
+        // A camera that does not say where it was had its clock where nobody can tell; everywhere it is taken alike.
+        takenAt: info.taken.map { WallTime(seconds: Int64($0.secondsSince1970(otherwiseOffset: 0))).text })
+    } catch {
+      throw PhotoFault(error.description)
     }
-    return PhotoFacts(contentType: info.format.mimeType, width: info.width, height: info.height)
   }
 }

@@ -198,6 +198,11 @@ struct PhotoRecords {
     try records("WHERE collection = ? ORDER BY number", [.text(collection)])
   }
 
+  /// Whether anything is known of a collection's photos.
+  func hasAny(_ collection: String) throws -> Bool {
+    try database.first("SELECT 1 FROM photo WHERE collection = ? LIMIT 1", [.text(collection)]) != nil
+  }
+
   func record(id: String) throws -> PhotoRecord? { try records("WHERE id = ?", [.text(id)]).first }
 
   func record(path: String) throws -> PhotoRecord? { try records("WHERE path = ?", [.text(path)]).first }
@@ -215,6 +220,12 @@ struct PhotoRecords {
     ).compactMap { $0.text("path").map(WorkspacePath.name) }
   }
 
+  /// The photos that something is still to be done about.
+  func unfinished(_ collection: String) throws -> [PhotoRecord] {
+    try records(
+      "WHERE collection = ? AND (state <> 'stored' OR absent_since IS NOT NULL) ORDER BY number", [.text(collection)])
+  }
+
   /// The photos whose files are missing.
   func absent(_ collection: String) throws -> [PhotoRecord] {
     try records("INDEXED BY photo_absent WHERE collection = ? AND absent_since IS NOT NULL", [.text(collection)])
@@ -226,6 +237,26 @@ struct PhotoRecords {
       "WHERE state = ? AND number > ? AND (retry_at IS NULL OR retry_at <= ?) ORDER BY number LIMIT 1",
       [.text(state.rawValue), .integer(number), .integer(time.nanoseconds)]
     ).first
+  }
+
+  /// The earliest time that a photo waits for.
+  func nextDue() throws -> WallTime? {
+    let due = try database.first(
+      """
+      SELECT min(retry_at) AS t FROM (
+        SELECT retry_at FROM photo WHERE retry_at IS NOT NULL AND state IN ('unread', 'waiting', 'remote')
+        UNION ALL SELECT retry_at FROM photo_leftover WHERE retry_at IS NOT NULL)
+      """)
+    return due?.integer("t").map(WallTime.init(nanoseconds:))
+  }
+
+  /// The earliest time at which a file is to be read.
+  func nextRead() throws -> WallTime? {
+    try database.first(
+      """
+      SELECT min(coalesce(retry_at, 0)) AS t FROM photo
+      WHERE state = 'unread' AND path IS NOT NULL AND absent_since IS NULL
+      """)?.integer("t").map(WallTime.init(nanoseconds:))
   }
 
   /// How many are in each state.

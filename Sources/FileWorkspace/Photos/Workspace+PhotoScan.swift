@@ -3,10 +3,11 @@ import OfflineEngine
 extension Workspace {
   /// Lists a collection's photos completely, takes in what changed, and decides about what is gone.
   func scanPhotos(
-    of collection: Collection, deleteAfter: Duration? = nil, isConfirmed: Bool = false,
+    of collection: Collection, deleteAfter: Duration? = nil, isConfirmed: Bool = false, hasGitWorked: Bool = false,
     _ report: inout WorkspaceReport
   ) throws {
     guard let table = PhotoTable(collection), gitWork == nil else { return }
+    photosToScan.remove(collection.folder)
     let startedAt = now
     listedAt[table.settings.folder] = startedAt
     let listing: PhotoListing
@@ -30,6 +31,8 @@ extension Workspace {
       return filing.report
     }
     report.add(filed)
+    // What was left until the file is known to be there, or gone.
+    try takePhotoRows(of: collection, &report)
   }
 
   /// Whether photos are missing whose fate another listing will decide.

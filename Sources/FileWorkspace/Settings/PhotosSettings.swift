@@ -98,6 +98,9 @@ public struct PhotosSettings: Sendable, Hashable {
     self.ignore = ignore
   }
 
+  /// Whether a path lies in the photos' folder.
+  func holds(_ path: String) -> Bool { path.utf8.starts(with: "\(folder)/".utf8) }
+
   /// The folder of the photos that belong to the row's file of this name.
   func path(forFileNamed name: String) -> String {
     WorkspacePath.joined(folder, name.hasSuffix(".json") ? String(name.dropLast(5)) : name)

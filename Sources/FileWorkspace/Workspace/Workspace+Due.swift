@@ -49,6 +49,10 @@ extension Workspace {
     for collection in collections where try hasOpenAbsences(collection) {
       try scan(collection, deleteAfter: nil, &report)
     }
+    for collection in collections {
+      guard try photosToScan.contains(collection.folder) || hasOpenPhotoAbsences(collection) else { continue }
+      try scanPhotos(of: collection, hasGitWorked: hasGitWorked, &report)
+    }
     try writeDueKeys(&report)
     try takeLateTexts(&report)
     report.add(try writeProblemNotes())
@@ -63,6 +67,7 @@ extension Workspace {
     if gitWork != nil { return now + Self.gitInterval }
     var times: [WallTime] = []
     if needsScan || hasUnsettled { times.append(now) }
+    if !photosToScan.isEmpty { times.append(now + PhotoFiling.quiet) }
     if !lookAgain.isEmpty { times.append(again.due(first: settings.settle)) }
     if let due = try nextProblemNote() { times.append(due) }
     if try !journal.replacedFiles().isEmpty { times.append(sweptAt + Self.sweepInterval) }
@@ -74,6 +79,14 @@ extension Workspace {
         for entry in try Mirror(transaction).absentEntries(collection.folder) where !entry.isHeld {
           if let since = entry.absentSince {
             times.append(max(earliest, since + max(settings.deleteAfter, Self.absenceProof)))
+          }
+        }
+        if let photos = PhotoTable(collection)?.settings.folder {
+          let earliest = (listedAt[photos] ?? WallTime(nanoseconds: 0)) + Self.absenceProof
+          for photo in try PhotoRecords(transaction).absent(collection.folder) where !photo.isHeld {
+            if let since = photo.absentSince {
+              times.append(max(earliest, since + max(settings.deleteAfter, Self.absenceProof)))
+            }
           }
         }
         for side in try SideFiles(transaction).all(collection.folder) {
@@ -96,7 +109,9 @@ extension Workspace {
 
   /// Whether files are missing whose fate another listing will decide.
   public func hasOpenAbsences() throws -> Bool {
-    try collections.contains(where: hasOpenAbsences)
+    try collections.contains { collection in
+      try hasOpenAbsences(collection) || hasOpenPhotoAbsences(collection)
+    }
   }
 
   private func hasOpenAbsences(_ collection: Collection) throws -> Bool {

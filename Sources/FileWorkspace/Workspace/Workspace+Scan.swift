@@ -173,7 +173,10 @@ extension Workspace {
   /// Lets everything go that waits for a person's word: files missing in large numbers are deleted on the server.
   public func confirm() throws -> WorkspaceReport {
     var report = WorkspaceReport()
-    for collection in collections { try scan(collection, deleteAfter: .zero, isConfirmed: true, &report) }
+    for collection in collections {
+      try scan(collection, deleteAfter: .zero, isConfirmed: true, &report)
+      try scanPhotos(of: collection, deleteAfter: .zero, isConfirmed: true, &report)
+    }
     return report
   }
 }
@@ -273,9 +276,19 @@ struct AbsenceDecision {
           coalesces: true))
       decision.result.report.queued += 1
       decision.result.report.note(.deleted, entry.lastPath)
+      try leavePhotos(of: entry.base.key)
       let text = RowFile.render(
         collection.keyValues(entry.base.key).overlaid(with: entry.base.values), collection.settings)
       decision.result.trash.append(TrashItem(origin: entry.lastPath, bytes: text, reason: "the file was removed"))
+    }
+  }
+
+  /// The row's photos go with it, their objects once its delete was accepted.
+  private func leavePhotos(of key: RowKey) throws {
+    guard let table = PhotoTable(decision.collection) else { return }
+    let filing = PhotoFiling(table, decision.transaction, makeID: decision.workspace.makeID)
+    for record in try filing.records.records(table.collection.folder, owner: key.text) {
+      try filing.leave(record, waitingForOwner: true)
     }
   }
 

@@ -12,6 +12,8 @@ public struct WorkspaceParts: Sendable {
   public var files: any FileSystem
   /// Time, network and identifiers.
   public var environment: EngineEnvironment
+  /// Looks at photos.
+  public var inspectPhoto: PhotoInspector = PhotoFacts.inspect
   /// What settles the engine's conflicts as the settings say, where they say anything.
   public var settler: ConflictSettler?
   /// Finds the git repository that the workspace lies in, at its folder or above.
@@ -48,6 +50,12 @@ public actor Workspace {
   let trash: Trash
   let scanner: Scanner
   let currentSync = CurrentSync()
+  let inspectPhoto: PhotoInspector
+  /// How far the transfer of a photo has come.
+  let photoProgress = PhotoProgress()
+
+  /// Collections whose photos are to be listed again.
+  var photosToScan: Set<String> = []
 
   /// By what each collection's folder is known again within this run.
   var folderIdentities: [String: FolderIdentity] = [:]
@@ -101,6 +109,7 @@ public actor Workspace {
     client = parts.client
     files = parts.files
     environment = parts.environment
+    inspectPhoto = parts.inspectPhoto
     settler = parts.settler
     findRepository = parts.findRepository
     let clock = parts.environment.clock
@@ -116,7 +125,8 @@ public actor Workspace {
 
   /// The engine's descriptions of the tables in the settings.
   public static func tables(_ settings: WorkspaceSettings) -> [TableDescription] {
-    settings.collections.map { Collection(settings: $0).description }
+    let collections = settings.collections.map(Collection.init)
+    return collections.map(\.description) + collections.compactMap { PhotoTable($0)?.description }
   }
 
   var now: WallTime { environment.clock.now() }
@@ -140,10 +150,18 @@ public actor Workspace {
       if try client.read({ try !$0.hasBeenSwept(collection.table) && Mirror($0).count(collection.folder) == 0 }) {
         try files.createFolder(collection.folder, isPrivate: false)
       }
+      if let photos = PhotoTable(collection)?.settings.folder,
+        try client.read({ try !PhotoRecords($0).hasAny(collection.folder) })
+      {
+        try files.createFolder(photos, isPrivate: false)
+      }
     }
     for settled in writeBack.settle(try journal.pendingIntents()) { count(settled.outcome, settled.intent, &report) }
     for entry in try replaced.rescueStrays(folders: collections.map(\.folder)) {
       report.note(.note, entry.origin ?? entry.path, "a text of an interrupted run was kept in the trash")
+    }
+    for entry in try clearPhotoTransfers() {
+      report.note(.note, entry.path, "a photo of an interrupted run was kept in the trash")
     }
     return report
   }
@@ -158,7 +176,11 @@ public actor Workspace {
   /// - Parameter deleteAfter: How long a file must be gone before its row is deleted; the settings' time by default.
   public func scan(deleteAfter: Duration? = nil) throws -> WorkspaceReport {
     var report = WorkspaceReport()
-    for collection in collections { try scan(collection, deleteAfter: deleteAfter, &report) }
+    for collection in collections {
+      let hadGit = hasGitWorked
+      try scan(collection, deleteAfter: deleteAfter, &report)
+      try scanPhotos(of: collection, deleteAfter: deleteAfter, hasGitWorked: hadGit, &report)
+    }
     return report
   }
 
@@ -170,6 +192,9 @@ public actor Workspace {
     var hasLateTexts = false
     for path in paths {
       guard let collection = collection(of: path) else {
+        if let photos = photoTables.first(where: { $0.settings.holds(path) }) {
+          photosToScan.insert(photos.collection.folder)
+        }
         hasLateTexts = hasLateTexts || WorkspacePath.folder(of: path) == StateFolder.replaced
         continue
       }
@@ -187,6 +212,10 @@ public actor Workspace {
         try reconcile(Array(Set(paths.map(PathKey.init)).map(\.text)), collection, &report)
       }
       if listings.contains(collection.folder) { try scan(collection, deleteAfter: nil, &report) }
+      // A row's file says whose the photos of a folder are.
+      if byFolder[collection.folder] != nil || photosToScan.contains(collection.folder) {
+        try scanPhotos(of: collection, hasGitWorked: hasGitWorked, &report)
+      }
     }
     if hasLateTexts { try takeLateTexts(&report) }
     return report
@@ -196,7 +225,10 @@ public actor Workspace {
   public func writeRows() throws -> WorkspaceReport {
     var report = WorkspaceReport()
     report.events += settler?.takeEvents() ?? []
-    for collection in collections { try writeRows(of: collection, &report) }
+    for collection in collections {
+      try writeRows(of: collection, &report)
+      try takePhotoRows(of: collection, &report)
+    }
     return report
   }
 }

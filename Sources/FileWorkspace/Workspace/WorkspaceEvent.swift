@@ -55,6 +55,8 @@ public struct WorkspaceReport: Sendable, Hashable {
   public var filesWritten = 0
   /// Files moved to the trash, since their rows are gone.
   public var filesRemoved = 0
+  /// Photos that there is something to be done about since.
+  public var photosToDo = 0
   /// What happened, in order.
   public var events: [WorkspaceEvent] = []
 
@@ -66,6 +68,7 @@ public struct WorkspaceReport: Sendable, Hashable {
     queued += other.queued
     filesWritten += other.filesWritten
     filesRemoved += other.filesRemoved
+    photosToDo += other.photosToDo
     events += other.events
   }
 

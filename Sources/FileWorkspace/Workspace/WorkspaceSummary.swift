@@ -41,6 +41,8 @@ public struct WorkspaceSummary: Sendable, Hashable {
 
   /// Files that are gone and whose rows will be deleted unless they come back.
   public var missing: [MissingFile] = []
+  /// The photos that something is still to be done about.
+  public var photos = PhotoSummary()
   /// The collections in the settings' order.
   public var collections: [CollectionCounts] = []
 
@@ -52,7 +54,9 @@ public struct WorkspaceSummary: Sendable, Hashable {
   /// - Parameter files: The workspace's files, to see whether a collection's folder is there at all.
   public init(_ transaction: EngineTransaction, _ settings: WorkspaceSettings, files: any FileSystem) throws {
     counts = try transaction.counts()
-    problems = try Problems(transaction).all()
+    photos = try PhotoSummary(transaction, settings)
+    problems = try Problems(transaction).all() + photos.problems
+    held += photos.held
     let mirror = Mirror(transaction)
     let marker = try files.status(StateFolder.root)
     for collection in settings.collections {
@@ -82,7 +86,9 @@ public struct WorkspaceSummary: Sendable, Hashable {
 extension Workspace {
   /// How much waits and for what.
   public func summary() throws -> WorkspaceSummary {
-    try client.read { try WorkspaceSummary($0, settings, files: files) }
+    var summary = try client.read { try WorkspaceSummary($0, settings, files: files) }
+    summary.photos.transfer = try photoTransfer()
+    return summary
   }
 }
 

@@ -94,30 +94,6 @@ public struct Trash: Sendable {
     }
   }
 
-  /// Moves a file to the trash as it is, however large; it is durable there when this returns.
-  ///
-  /// - Throws: `otherFileSystem` where the trash lies on another one; the file stays then.
-  @discardableResult
-  public func keepFile(at path: String, origin: String? = nil, reason: String) throws(FileSystemError) -> TrashEntry {
-    try StateFolder.create(in: files)
-    guard let status = try files.status(path) else { throw .absent(path) }
-    let (at, origin) = (now(), origin ?? path)
-    let item = TrashItem(origin: origin, bytes: [], reason: reason)
-    let notes = try files.makeTemporary(Self.notes(item, at), in: StateFolder.temporary, prefix: "trash", like: nil)
-      .path
-    let kept: String
-    do {
-      try files.makeDurable([notes])
-      kept = try place(path, named: origin, at: at)
-    } catch {
-      try? files.unlink(notes)
-      throw error
-    }
-    try files.rename(notes, kept + Self.notesSuffix)
-    try files.makeNamesDurable([StateFolder.trash, WorkspacePath.folder(of: path)])
-    return TrashEntry(path: kept, origin: origin, reason: reason, at: at, bytes: status.size)
-  }
-
   /// All texts in the trash, the oldest first.
   public func entries() throws(FileSystemError) -> [TrashEntry] {
     let listing: FolderListing

@@ -23,7 +23,7 @@ public final class AnswerFile: Sendable {
   func duplicate() -> Int32 { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
 
   /// Reads from a place of the body; gives the number of bytes, 0 at its end and a negative number on failure.
-  func read(at place: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+  public func read(at place: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
     let room = min(buffer.count, count - place)
     guard room > 0 else { return 0 }
     return pread(descriptor, buffer.baseAddress, room, off_t(offset) + off_t(place))

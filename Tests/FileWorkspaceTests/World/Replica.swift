@@ -45,14 +45,17 @@ final class Replica {
     func clear() {}
   }
 
-  init(_ world: TaskWorld, number: Int, _ columns: [JSONValue], conflicts: String? = nil) throws {
+  init(
+    _ world: TaskWorld, number: Int, _ columns: [JSONValue], conflicts: String? = nil,
+    photos: JSONObject = ["folder": "photos"]
+  ) throws {
     self.world = world
     clock = world.clock
     let clock = clock
     let files = InMemoryFileSystem(now: { clock.now().nanoseconds })
     self.files = files
     network = StandInExchange(world.server, isDead: { files.isStopped })
-    settings = try Self.settings(world.server, columns, conflicts)
+    settings = try Self.settings(world.server, columns, conflicts, photos)
     let lastID = Atomic(0)
     // No two replicas of a project make the same keys.
     let prefix = String(0x1000_0000 + world.number * 16 + number, radix: 16)
@@ -71,11 +74,11 @@ final class Replica {
   }
 
   private static func settings(
-    _ server: StandIn, _ columns: [JSONValue], _ conflicts: String?
+    _ server: StandIn, _ columns: [JSONValue], _ conflicts: String?, _ photos: JSONObject
   ) throws -> WorkspaceSettings {
     var collection: JSONObject = [
       "folder": "tasks", "table": "tasks", "key": "id", "version": "updated_at", "cursor": "updated_at",
-      "name": "title", "columns": .array(columns), "photos": ["folder": "photos"],
+      "name": "title", "columns": .array(columns), "photos": .object(photos),
     ]
     collection["conflicts"] = conflicts.map(JSONValue.string)
     let json: JSONValue = [
@@ -100,12 +103,10 @@ final class Replica {
       configuration: EngineConfiguration(
         project: project, tables: Workspace.tables(settings), resolver: settler.resolver),
       sessions: sessions, environment: environment)
-    return (
-      client,
-      Workspace(
-        WorkspaceParts(
-          settings: settings, client: client, files: files, environment: environment, settler: settler))
-    )
+    var parts = WorkspaceParts(
+      settings: settings, client: client, files: files, environment: environment, settler: settler)
+    parts.inspectPhoto = FakePhoto.inspect
+    return (client, Workspace(parts))
   }
 
   /// Begins a new process over the same disk and state, as after an end or a kill.
@@ -128,6 +129,7 @@ final class Replica {
     result.files = try await workspace.start()
     result.files.add(isConfirmed ? try await workspace.confirm() : try await workspace.scan())
     hasLooked = true
+    try await readPhotos(&result)
     (result.replay, result.failure) = await exchange(isConfirmed: isConfirmed)
     result.files.add(try await workspace.writeRows())
     if try await workspace.hasOpenAbsences() {
@@ -144,9 +146,29 @@ final class Replica {
       result.failure = failure
       result.files.add(try await workspace.writeRows())
     }
+    while result.failure == nil {
+      let run = try await PhotoTransfers(workspace).run(isOnline: true)
+      result.files.add(run.report)
+      result.failure = run.failure
+      guard run.failure == nil, run.report.queued > 0 else { break }
+      let (another, failure) = await exchange(isConfirmed: false)
+      result.replay.synced += another.synced
+      result.failure = failure
+      result.files.add(try await workspace.writeRows())
+    }
     try await workspace.seeWrittenFiles()
     clock.advance(.seconds(5))
     return result
+  }
+
+  /// Reads photos that are new or have changed, once they were left alone.
+  private func readPhotos(_ result: inout SyncResult) async throws {
+    for _ in 0..<3 {
+      result.files.add(try await PhotoTransfers(workspace).run(isOnline: false).report)
+      guard let due = try await workspace.nextPhotoRead() else { return }
+      advance(to: due)
+      result.files.add(try await workspace.look(at: []))
+    }
   }
 
   /// One round of a running watch: the events of these files, in this order, then the network, then what is due.
@@ -173,9 +195,9 @@ final class Replica {
   func exchange(isConfirmed: Bool = false) async -> (SyncReport, SyncFailure?) {
     let replay = await client.syncPendingMutations()
     if let failure = replay.stoppedBy { return (replay, failure) }
-    for collection in settings.collections {
+    for table in settings.tables {
       do throws(SyncFailure) {
-        _ = try await client.pull(collection.table, isConfirmed: isConfirmed)
+        _ = try await client.pull(table, isConfirmed: isConfirmed)
       } catch {
         return (replay, error)
       }

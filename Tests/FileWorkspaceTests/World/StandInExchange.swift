@@ -12,6 +12,16 @@ final class StandInExchange: HTTPExchange {
   /// After how many requests more the cable comes out by itself.
   private let requestsLeft = Mutex(Int.max)
   private let sent = Mutex<[String]>([])
+  private let asked = Mutex<[String]>([])
+  private let hooks = Mutex(Hooks())
+  private let answersUntilLoss = Mutex(0)
+
+  /// What a test does to requests and answers; a request is its method, target and body.
+  private struct Hooks {
+    var before: (@Sendable (String) -> Void)?
+    var instead: (@Sendable (String) -> (status: Int, body: String)?)?
+    var change: (@Sendable (String, [UInt8]) -> [UInt8])?
+  }
 
   init(_ server: StandIn, isDead: @escaping @Sendable () -> Bool) {
     self.server = server
@@ -38,6 +48,28 @@ final class StandInExchange: HTTPExchange {
     }
   }
 
+  /// All requests since the last call: method, target and body.
+  func takeRequests() -> [String] {
+    asked.withLock { lines in
+      defer { lines = [] }
+      return lines
+    }
+  }
+
+  /// Has the answer lost to the request with this number from now; the server has acted on it.
+  func loseAnswer(_ number: Int) { answersUntilLoss.withLock { $0 = number } }
+
+  /// Calls `body` before each answer.
+  func beforeAnswer(_ body: (@Sendable (String) -> Void)?) { hooks.withLock { $0.before = body } }
+
+  /// Answers in the server's place wherever `body` has an answer.
+  func answerInstead(_ body: (@Sendable (String) -> (status: Int, body: String)?)?) {
+    hooks.withLock { $0.instead = body }
+  }
+
+  /// Changes the bodies of requests on their way.
+  func changeBody(_ body: (@Sendable (String, [UInt8]) -> [UInt8])?) { hooks.withLock { $0.change = body } }
+
   func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
     if isDead() { throw .cancelled(mayHaveReachedServer: false) }
     if !isConnected { throw .cannotConnect(origin: Self.origin, reason: "the cable is out") }
@@ -53,14 +85,38 @@ final class StandInExchange: HTTPExchange {
     if request.method != "GET", request.method != "HEAD", target.hasPrefix("/rest/") {
       sent.withLock { $0.append("\(request.method) \(target) \(String(decoding: request.body ?? [], as: UTF8.self))") }
     }
+    let line = "\(request.method) \(target) \(String(decoding: request.body ?? [], as: UTF8.self))"
+    asked.withLock { $0.append(line) }
+    let hooks = hooks.withLock(\.self)
+    hooks.before?(line)
+    if let instead = hooks.instead?(line) {
+      var fields = HTTPFields()
+      fields.add("Content-Type", "application/json")
+      return HTTPResponse(status: instead.status, fields: fields, body: Array(instead.body.utf8))
+    }
+    let body = hooks.change?(line, request.body ?? []) ?? request.body ?? []
     let fields = request.fields.fields.map { (name: $0.name, value: $0.value) } + [(name: "Host", value: "127.0.0.1")]
     let answer = server.answer(
-      StandInRequest(method: request.method, target: target, fields: fields, body: request.body ?? []))
-    guard answer.delivery == .whole else {
+      StandInRequest(method: request.method, target: target, fields: fields, body: body))
+    let isLost = answersUntilLoss.withLock { left in
+      left -= 1
+      return left == 0
+    }
+    guard answer.delivery == .whole, !isLost else {
       throw .cut(origin: Self.origin, reason: "closed", mayHaveReachedServer: true)
     }
     var answerFields = HTTPFields()
     for field in answer.fields { answerFields.add(field.name, field.value) }
-    return HTTPResponse(status: answer.status, fields: answerFields, body: answer.body)
+    return HTTPResponse(status: answer.status, fields: answerFields, body: answer.allBytes)
+  }
+}
+
+extension StandInAnswer {
+  /// The body, wherever it comes from.
+  var allBytes: [UInt8] {
+    guard let file else { return body }
+    return [UInt8](unsafeUninitializedCapacity: file.count) { buffer, count in
+      count = max(0, file.read(at: 0, into: UnsafeMutableRawBufferPointer(buffer)))
+    }
   }
 }

@@ -51,9 +51,11 @@ final class TaskWorld {
   /// A new workspace of the user: an empty folder.
   ///
   /// - Parameter conflicts: What the settings of its collection say of conflicts; nothing by default.
-  func replica(_ columns: [JSONValue] = TaskWorld.columns, conflicts: String? = nil) throws -> Replica {
+  func replica(
+    _ columns: [JSONValue] = TaskWorld.columns, conflicts: String? = nil, photos: JSONObject = ["folder": "photos"]
+  ) throws -> Replica {
     replicaCount += 1
-    return try Replica(self, number: replicaCount, columns, conflicts: conflicts)
+    return try Replica(self, number: replicaCount, columns, conflicts: conflicts, photos: photos)
   }
 
   static let columns: [JSONValue] = ["id uuid", "title text required", "notes text", "done boolean"]

@@ -1,0 +1,133 @@
+import LosslessJSON
+import OfflineEngine
+
+/// Decides what a file means that was read, or sent, within one transaction.
+struct PhotoReading {
+  let table: PhotoTable
+  let transaction: EngineTransaction
+  private let records: PhotoRecords
+
+  init(_ table: PhotoTable, _ transaction: EngineTransaction) {
+    self.table = table
+    self.transaction = transaction
+    records = PhotoRecords(transaction)
+  }
+
+  /// A file's content is known now.
+  func settle(_ record: inout PhotoRecord, _ report: inout WorkspaceReport) throws {
+    guard let content = record.content else { return }
+    let isNew = record.object == nil && record.sent == nil && record.row == nil
+    if isNew, try takeForKnown(&record, content, &report) { return }
+    if let sent = record.sent {
+      record.state = sent.sha256 == content.sha256 ? .sent : .waiting
+    } else if let object = record.object, object.sha256 == content.sha256 {
+      record.state = record.row == nil ? .waiting : .stored
+    } else {
+      record.state = .waiting
+      if record.object != nil { report.note(.edited, record.lastPath, "the picture") }
+    }
+    if record.state == .waiting, record.owner == nil { hold(&record, &report) }
+    // What the row said meanwhile was left until now.
+    try transaction.touchRow(table.name, RowKey(record.id))
+  }
+
+  private func hold(_ record: inout PhotoRecord, _ report: inout WorkspaceReport) {
+    let folder = WorkspacePath.name(of: WorkspacePath.folder(of: record.lastPath))
+    let reason =
+      "no '\(table.collection.folder)/\(folder).json' is there for the photos of this folder; make it, or rename the folder"
+    (record.state, record.reason) = (.held, reason)
+    report.note(.held, record.lastPath, reason)
+  }
+
+  /// A new file that is a known photo: moved in a way that gave it another number, or fetched for a row before its
+  /// record was lost.
+  private func takeForKnown(
+    _ record: inout PhotoRecord, _ content: PhotoContent, _ report: inout WorkspaceReport
+  ) throws -> Bool {
+    let all = try records.all(record.collection).filter { $0.id != record.id }
+    if var moved = all.first(where: {
+      $0.absentSince != nil && $0.seen != nil && ($0.content?.sha256 ?? $0.object?.sha256) == content.sha256
+    }) {
+      try records.remove(id: record.id)
+      let from = moved.lastPath
+      (moved.path, moved.lastPath, moved.seen, moved.content) = (record.path, record.lastPath, record.seen, content)
+      (moved.absentSince, moved.isHeld, moved.wasSeen) = (nil, false, true)
+      if moved.state == .unread || moved.state == .failed {
+        moved.state = moved.row == nil ? .waiting : moved.sent == nil ? .stored : .sent
+      }
+      if let owner = record.owner {
+        moved.owner = owner
+        var filing = PhotoFiling(table, transaction, makeID: { "" })
+        let name =
+          WorkspacePath.name(of: from) == WorkspacePath.name(of: moved.lastPath)
+          ? moved.row?.name : FileNames.composed(WorkspacePath.name(of: moved.lastPath))
+        try filing.setPlace(PhotoPlace(owner: owner, name: name ?? WorkspacePath.name(of: moved.lastPath)), of: &moved)
+        report.add(filing.report)
+      }
+      report.note(.moved, moved.lastPath, "from \(from)")
+      record = try records.save(moved)
+      return true
+    }
+    guard let owner = record.owner else { return false }
+    for var remote in all where remote.state == .remote && remote.seen == nil && remote.owner == owner {
+      guard let row = try PhotoRowState(table, remote.id, transaction).row, row.sha256 == content.sha256 else {
+        continue
+      }
+      try records.remove(id: record.id)
+      (remote.path, remote.lastPath, remote.seen, remote.content) = (record.path, record.lastPath, record.seen, content)
+      remote.object = PhotoObject(key: row.object, sha256: content.sha256, size: row.size)
+      (remote.row, remote.wasSeen) = (row.place, true)
+      (remote.state, remote.reason, remote.attempts, remote.retryAt) = (.stored, nil, 0, nil)
+      record = try records.save(remote)
+      return true
+    }
+    return false
+  }
+
+  /// A file's bytes are in the bucket: its row is to say so.
+  func sent(
+    _ record: inout PhotoRecord, _ upload: PhotoUpload, size: Int64, _ report: inout WorkspaceReport
+  ) throws {
+    let content = upload.content
+    // A server that re-encodes what it is given has other bytes, of which nothing more is known.
+    let isSame = size == content.size
+    if !isSame {
+      report.note(
+        .note, record.lastPath,
+        "the server keeps other bytes than were sent (\(size) instead of \(content.size)); the file here stays as it is"
+      )
+    }
+    let object = PhotoObject(key: upload.key, sha256: content.sha256, size: size)
+    record.uploadKey = nil
+    (record.state, record.reason, record.attempts, record.retryAt) = (.sent, nil, 0, nil)
+    if let former = record.sent, former.key != object.key {
+      try PhotoLeftovers(transaction).add(
+        PhotoLeftover(object: former.key, collection: record.collection, photo: record.id, owner: nil))
+    }
+    record.sent = object
+    var told = object
+    if !isSame { told.sha256 = nil }
+    let values = table.values(of: told, content)
+    let key = RowKey(record.id)
+    if record.row == nil, let owner = record.owner {
+      let place = PhotoPlace(owner: owner, name: FileNames.composed(WorkspacePath.name(of: record.lastPath)))
+      record.row = place
+      try transaction.enqueue(
+        .insert(
+          into: table.name, key: key,
+          values: JSONObject([(name: "id", value: .string(record.id))]).overlaid(with: table.values(of: place))
+            .overlaid(with: values)))
+      report.queued += 1
+    } else if let base = try PhotoRowState(table, record.id, transaction).base {
+      let changed = JSONObject(values.members.filter { base.values[$0.name] != $0.value })
+      try transaction.enqueue(
+        .update(
+          table.name, key: key, values: changed,
+          base: WriteBase(values: base.values, version: base.version), coalesces: true))
+      report.queued += 1
+    } else {
+      try transaction.touchRow(table.name, key)
+    }
+    report.note(.note, record.lastPath, "sent")
+  }
+}

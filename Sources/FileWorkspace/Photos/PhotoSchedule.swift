@@ -1,0 +1,109 @@
+import LosslessJSON
+import OfflineEngine
+
+/// Finds the next piece of work on a collection's photos, within one transaction.
+struct PhotoSchedule {
+  let table: PhotoTable
+  let transaction: EngineTransaction
+  let makeID: @Sendable () -> String
+  private let records: PhotoRecords
+  private let now: WallTime
+
+  init(_ table: PhotoTable, _ transaction: EngineTransaction, makeID: @escaping @Sendable () -> String) {
+    self.table = table
+    self.transaction = transaction
+    self.makeID = makeID
+    records = PhotoRecords(transaction)
+    now = transaction.now
+  }
+
+  func next(isOnline: Bool) throws -> PhotoJob? {
+    if let record = try first(.unread, where: { $0.path != nil && $0.absentSince == nil }) { return .read(record) }
+    guard isOnline else { return nil }
+    return try nextUpload() ?? nextRemoval() ?? nextDownload()
+  }
+
+  /// The first that is due and fits, in the order in which photos came.
+  private func first(
+    _ state: PhotoRecord.State, where fits: (PhotoRecord) throws -> Bool
+  ) throws -> PhotoRecord? {
+    var last: Int64 = 0
+    while let record = try records.next(state, after: last, at: now) {
+      if record.collection == table.collection.folder, try fits(record) { return record }
+      last = record.number
+    }
+    return nil
+  }
+
+  private func nextUpload() throws -> PhotoJob? {
+    var known: [String: Bool] = [:]
+    let found = try first(.waiting) { record in
+      guard record.path != nil, record.absentSince == nil, record.content != nil, let owner = record.owner else {
+        return false
+      }
+      if let known = known[owner] { return known }
+      let isThere = try isOnServer(owner)
+      known[owner] = isThere
+      return isThere
+    }
+    guard var record = found, let path = record.path, let content = record.content else { return nil }
+    let mayHaveArrived = record.uploadKey != nil
+    let key = try record.uploadKey ?? newKey(for: record)
+    record.uploadKey = key
+    record = try records.save(record)
+    return .upload(
+      PhotoUpload(
+        record: record, path: path, content: content, bucket: table.settings.bucket, key: key,
+        mayHaveArrived: mayHaveArrived))
+  }
+
+  /// The key of a new object: the user's and the photo's id, and for each later picture of the photo a mark behind them.
+  ///
+  /// A key never gets other bytes: whoever reads it has what the row tells of, whatever lies in caches on the way.
+  private func newKey(for record: PhotoRecord) throws -> String {
+    let first = "\(transaction.user)/\(record.id)"
+    let isFirst = record.object == nil && record.sent == nil && record.row == nil
+    if isFirst, try !PhotoLeftovers(transaction).all().contains(where: { $0.object == first }) { return first }
+    return "\(first).\(makeID().prefix(8))"
+  }
+
+  private func isOnServer(_ owner: String) throws -> Bool {
+    guard let key = table.collection.key(text: owner) else { return false }
+    return try transaction.cachedRow(table.collection.table, key)?.values != nil
+  }
+
+  private func nextRemoval() throws -> PhotoJob? {
+    let leftovers = PhotoLeftovers(transaction)
+    for leftover in try leftovers.all(table.collection.folder) where leftover.retryAt.map({ $0 <= now }) ?? true {
+      switch try leftover.verdict(table, transaction) {
+      case .remove: return .remove(leftover, bucket: table.settings.bucket)
+      case .keep:
+        try takeRowAlong(leftover)
+      case .wait: continue
+      }
+    }
+    return nil
+  }
+
+  /// The row that was to go with a leftover is there: either it stays, or it goes after the row that it belonged to.
+  private func takeRowAlong(_ leftover: PhotoLeftover) throws {
+    if let owner = leftover.owner, let key = table.collection.key(text: owner),
+      let state = try transaction.cachedRow(table.collection.table, key), state.values == nil,
+      let base = try PhotoRowState(table, leftover.photo, transaction).base
+    {
+      try transaction.enqueue(.delete(from: table.name, key: RowKey(leftover.photo), base: base, coalesces: true))
+    } else {
+      try PhotoLeftovers(transaction).remove(leftover.object)
+    }
+  }
+
+  private func nextDownload() throws -> PhotoJob? {
+    let found = try first(.remote) { record in
+      guard record.isWanted, record.path != nil else { return false }
+      let state = try PhotoRowState(table, record.id, transaction)
+      return state.row != nil && !state.isPending
+    }
+    guard let found, let row = try PhotoRowState(table, found.id, transaction).row else { return nil }
+    return .download(PhotoDownload(record: found, row: row, bucket: table.settings.bucket))
+  }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import FoundationNetworking
+import Testing
+
+@Suite("Photos, with real processes, files and pictures", .serialized, .timeLimit(.minutes(5))) struct PhotoTests {
+  /// A picture of the other tests' with some words in a comment of its own.
+  static func picture(_ words: String, padding: Int = 0) throws -> Data {
+    var picture = try Data(
+      contentsOf: URL(fileURLWithPath: Tidemark.packageRoot + "/Tests/ImagesTests/Fixtures/turned.jpg"))
+    let text = Data(words.utf8)
+    // A comment (FF FE) behind the beginning of the image, with its length in two bytes.
+    let size = text.count + 2
+    picture.insert(contentsOf: Data([0xFF, 0xFE, UInt8(size >> 8), UInt8(size & 255)]) + text, at: 2)
+    for _ in 0..<(padding / 60_000) {
+      picture.insert(contentsOf: Data([0xFF, 0xFE, 0xEA, 0x62]) + Data(repeating: 32, count: 60_000), at: 2)
+    }
+    return picture
+  }
+
+  /// The photos' files of a workspace with their bytes.
+  static func photos(_ replica: Replica) -> [String: Data] {
+    let root = "\(replica.path)/photos"
+    var found: [String: Data] = [:]
+    for path in FileManager.default.enumerator(atPath: root)?.compactMap({ $0 as? String }) ?? [] {
+      var isFolder: ObjCBool = false
+      _ = FileManager.default.fileExists(atPath: "\(root)/\(path)", isDirectory: &isFolder)
+      if !isFolder.boolValue { found[path] = FileManager.default.contents(atPath: "\(root)/\(path)") }
+    }
+    return found
+  }
+
+  private func drop(_ data: Data, _ path: String, into replica: Replica) throws {
+    let url = URL(fileURLWithPath: "\(replica.path)/photos/\(path)")
+    try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try data.write(to: url)
+  }
+
+  private func ask(_ site: Site, _ target: String, body: String? = nil) async throws -> [[String: Any]] {
+    var request = URLRequest(url: try #require(URL(string: site.url + target)))
+    request.httpMethod = body == nil ? "GET" : "POST"
+    request.setValue(site.serviceKey, forHTTPHeaderField: "apikey")
+    request.setValue("Bearer \(site.serviceKey)", forHTTPHeaderField: "Authorization")
+    request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+    request.httpBody = body.map { Data($0.utf8) }
+    let (data, _) = try await URLSession.shared.data(for: request)
+    return try #require(try JSONSerialization.jsonObject(with: data) as? [[String: Any]])
+  }
+
+  private func rows(_ site: Site) async throws -> [[String: Any]] {
+    try await ask(site, "/rest/v1/task_photos?select=*&order=name")
+  }
+
+  private func objectCount(_ site: Site) async throws -> Int {
+    let user = try #require(try await rows(site).first?["user_id"] as? String)
+    return try await ask(
+      site, "/storage/v1/object/list/photos", body: "{\"prefix\": \"\(user)/\", \"limit\": 1000}"
+    ).count
+  }
+
+  @Test("a photo dropped on one device is a file with the same bytes on the other, and a change is one too")
+  func travels() async throws {
+    let site = try await Site()
+    let (a, b) = try await site.replicas()
+    let (watchA, watchB) = (try await a.watch(), try await b.watch())
+    try a.write("tasks/kitchen.json", "{\"title\": \"kitchen\"}")
+    let (front, later) = (try Self.picture("front"), try Self.picture("later", padding: 3_000_000))
+    try drop(front, "kitchen/front.jpg", into: a)
+    try await watchB.line(with: "written", "photos/kitchen/front.jpg")
+    #expect(Self.photos(b) == ["kitchen/front.jpg": front])
+
+    let before = watchB.lineCount
+    try drop(later, "kitchen/front.jpg", into: a)
+    try await watchB.line(with: "written", "photos/kitchen/front.jpg", from: before)
+    #expect(Self.photos(b) == ["kitchen/front.jpg": later])
+
+    let beforeMove = watchB.lineCount
+    try a.write("tasks/garden.json", "{\"title\": \"garden\"}")
+    try FileManager.default.createDirectory(atPath: "\(a.path)/photos/garden", withIntermediateDirectories: true)
+    a.move("photos/kitchen/front.jpg", to: "photos/garden/gate.jpg")
+    try await watchB.line(with: "moved", "photos/garden/gate.jpg", from: beforeMove)
+    #expect(Self.photos(b) == ["garden/gate.jpg": later])
+
+    #expect(await watchA.stop().status == 0)
+    #expect(await watchB.stop().status == 0)
+    try await a.sync()
+    try await b.sync()
+    #expect(try await rows(site).count == 1)
+    #expect(try await objectCount(site) == 1)
+    #expect(try await a.run("status").status == 0)
+  }
+
+  @Test("photos dropped while the server is down wait, and all arrive once when it is back")
+  func offline() async throws {
+    let site = try await Site()
+    let (a, b) = try await site.replicas()
+    try a.write("tasks/kitchen.json", "{\"title\": \"kitchen\"}")
+    await site.killServer()
+    var dropped: [String: Data] = [:]
+    for number in 1...5 { dropped["kitchen/\(number).jpg"] = try Self.picture("photo \(number)") }
+    for (path, data) in dropped { try drop(data, path, into: a) }
+    #expect(try await a.run("sync").status == 3)
+    let photos = try #require(try await a.status()["photos"] as? [String: Any])
+    #expect(photos["waiting"] as? Int == 5)
+    try await site.startServer()
+    try await a.sync()
+    try await b.sync()
+    #expect(Self.photos(b) == dropped)
+    #expect(try await rows(site).count == 5)
+    #expect(try await objectCount(site) == 5)
+  }
+
+  @Test("killed again and again while photos come and go, every photo is there once, and nothing else")
+  func killed() async throws {
+    let site = try await Site()
+    let (a, b) = try await site.replicas()
+    try a.write("tasks/kitchen.json", "{\"title\": \"kitchen\"}")
+    try await a.sync()
+    var dropped: [String: Data] = [:]
+    for round in 1...6 {
+      let watch = try await a.watch()
+      for number in 1...3 {
+        let path = "kitchen/\(round)-\(number).jpg"
+        dropped[path] = try Self.picture(path, padding: 200_000 * round)
+        try drop(try #require(dropped[path]), path, into: a)
+      }
+      if round > 1 {
+        dropped["kitchen/1-1.jpg"] = try Self.picture("again \(round)")
+        try drop(try #require(dropped["kitchen/1-1.jpg"]), "kitchen/1-1.jpg", into: a)
+      }
+      // At another step of the work each time.
+      try await watch.line(with: round.isMultiple(of: 2) ? "sent" : "added", "photos/")
+      watch.signal(SIGKILL)
+      _ = await watch.finished()
+    }
+    for _ in 0..<3 { _ = try await a.run("sync") }
+    try await a.sync()
+    let fetching = try await b.watch()
+    try await fetching.line(with: "written", "photos/")
+    fetching.signal(SIGKILL)
+    _ = await fetching.finished()
+    for _ in 0..<2 { try await b.sync() }
+    #expect(Self.photos(a) == dropped)
+    #expect(Self.photos(b) == dropped)
+    #expect(try await rows(site).count == dropped.count)
+    #expect(try await objectCount(site) == dropped.count)
+    #expect(try await a.run("status").status == 0)
+  }
+
+  @Test("what is no photo, or none that the server takes, is a problem of that one file")
+  func bad() async throws {
+    let site = try await Site()
+    let a = try await site.workspace("a", isFirst: true)
+    try a.write("tasks/kitchen.json", "{\"title\": \"kitchen\"}")
+    try drop(try Self.picture("good"), "kitchen/good.jpg", into: a)
+    try drop(Data(), "kitchen/empty.jpg", into: a)
+    try drop(Data("words".utf8), "kitchen/words.jpg", into: a)
+    try drop(try Self.picture("large", padding: 54_000_000), "kitchen/large.jpg", into: a)
+    try drop(try Self.picture("loose"), "loose.jpg", into: a)
+    try drop(try Self.picture("nobody's"), "nobody/x.jpg", into: a)
+    try FileManager.default.createDirectory(
+      atPath: "\(a.path)/photos/kitchen/folder.jpg", withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(a.path)/photos/kitchen/link.jpg", withDestinationPath: "/etc/hostname")
+    try drop(Data("half".utf8), "kitchen/browser.jpg.crdownload", into: a)
+    _ = try await a.run("sync")
+    let status = try await a.run("status")
+    #expect(status.status == 4)
+    for name in ["empty.jpg", "words.jpg", "large.jpg", "loose.jpg", "x.jpg", "folder.jpg", "link.jpg"] {
+      #expect(status.output.contains(name), "\(name) in \(status.output)")
+    }
+    #expect(!status.output.contains("good.jpg") && !status.output.contains("crdownload"))
+    #expect(try await rows(site).map { $0["name"] as? String } == ["good.jpg"])
+    // None of it is tried again by itself.
+    #expect(try await a.run("sync", "--json").json()["remaining"] as? Int == 0)
+    #expect(try await objectCount(site) == 1)
+  }
+}

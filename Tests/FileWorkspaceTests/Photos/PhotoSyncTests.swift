@@ -1,0 +1,175 @@
+import LosslessJSON
+import OfflineEngine
+import Testing
+
+@testable import FileWorkspace
+
+@Suite("Photos between two devices")
+struct PhotoSyncTests {
+  private func pair() async throws -> (TaskWorld, Replica, Replica) {
+    let world = try await TaskWorld.make([task(1, "kitchen"), task(2, "garden")])
+    let (one, two) = (try world.photoReplica(), try world.photoReplica())
+    try await one.sync()
+    try await two.sync()
+    return (world, one, two)
+  }
+
+  @Test("a photo dropped into a task's folder is in the bucket, in its row and on the other device")
+  func drop() async throws {
+    let (world, one, two) = try await pair()
+    try one.drop("kitchen/front.jpg", "front")
+    try await one.settle()
+    #expect(world.photos == ["front.jpg": "JPEG<front>"])
+    let row = try #require(world.photoRows.first)
+    #expect(row["task_id"] == .string(key(1)) && row["size_bytes"] == 11 && row["content_type"] == "image/jpeg")
+    #expect(row["object_path"] == .string("\(world.session.user.id)/\(row["id"]?.stringValue ?? "")"))
+    try await two.settle()
+    #expect(two.photos == ["kitchen/front.jpg": "JPEG<front>"])
+    #expect(try one.isPhotoQuiet && two.isPhotoQuiet)
+    _ = one.network.takeWrites()
+    #expect(try await one.sync().isQuiet)
+    #expect(one.network.takeWrites().isEmpty)
+  }
+
+  @Test("offline it waits, filed, and goes with its task, which goes first")
+  func offline() async throws {
+    let (world, one, two) = try await pair()
+    one.network.isConnected = false
+    try one.write("attic.json", #"{"title": "attic"}"#)
+    try one.drop("attic/roof.jpg", "roof")
+    try await one.sync()
+    #expect(try one.records.map(\.state) == [.waiting])
+    one.network.isConnected = true
+    try await one.settle()
+    #expect(world.photos == ["roof.jpg": "JPEG<roof>"])
+    try await two.settle()
+    #expect(two.photos == ["attic/roof.jpg": "JPEG<roof>"])
+    #expect(try one.isPhotoQuiet && two.isPhotoQuiet)
+  }
+
+  @Test("another picture under the same name is a new object, and the old one goes")
+  func overwrite() async throws {
+    let (world, one, two) = try await pair()
+    try one.drop("kitchen/front.jpg", "first")
+    try await one.settle()
+    try await two.settle()
+    let before = try #require(world.objects.keys.first)
+    try one.drop("kitchen/front.jpg", "second")
+    try await one.settle()
+    #expect(world.photos == ["front.jpg": "JPEG<second>"])
+    #expect(world.objects.count == 1 && world.objects[before] == nil)
+    try await two.settle()
+    #expect(two.photos == ["kitchen/front.jpg": "JPEG<second>"])
+    #expect(two.trash == ["JPEG<first>"])
+    #expect(try one.isPhotoQuiet && two.isPhotoQuiet)
+  }
+
+  @Test("moved to another task, renamed, copied and removed, it is so on the other device")
+  func changes() async throws {
+    let (world, one, two) = try await pair()
+    try one.drop("kitchen/front.jpg", "front")
+    try one.drop("kitchen/back.jpg", "back")
+    try await one.settle()
+    try await two.settle()
+    let objects = Set(world.objects.keys)
+    try one.files.person.createFolder("photos/garden")
+    try one.files.person.rename("photos/kitchen/front.jpg", "photos/garden/front.jpg")
+    try one.files.person.rename("photos/kitchen/back.jpg", "photos/kitchen/rear.jpg")
+    try await one.settle()
+    try await two.settle()
+    #expect(two.photos == ["garden/front.jpg": "JPEG<front>", "kitchen/rear.jpg": "JPEG<back>"])
+    #expect(Set(world.objects.keys) == objects)
+    try one.drop("garden/copy.jpg", "front")
+    try one.files.person.remove("photos/kitchen/rear.jpg")
+    try await one.settle()
+    try await two.settle()
+    #expect(two.photos == ["garden/front.jpg": "JPEG<front>", "garden/copy.jpg": "JPEG<front>"])
+    #expect(world.photos == ["front.jpg": "JPEG<front>", "copy.jpg": "JPEG<front>"])
+    #expect(world.objects.count == 2)
+    #expect(two.trash == ["JPEG<back>"])
+    #expect(try one.isPhotoQuiet && two.isPhotoQuiet)
+  }
+
+  @Test("a task's photos go with it, their objects only when its delete was accepted")
+  func taskDeleted() async throws {
+    let (world, one, two) = try await pair()
+    try one.drop("kitchen/front.jpg", "front")
+    try await one.settle()
+    try await two.settle()
+    try one.remove("kitchen.json")
+    one.network.isConnected = false
+    try await one.sync()
+    one.network.isConnected = true
+    #expect(world.objects.count == 1)
+    try await one.settle()
+    try await two.settle()
+    #expect(world.rows.count == 1 && world.photoRows.isEmpty)
+    #expect(world.objects.isEmpty)
+    #expect(one.photos.isEmpty && two.photos.isEmpty)
+    #expect(one.trash.contains("JPEG<front>") && two.trash.contains("JPEG<front>"))
+    #expect(try one.isPhotoQuiet && two.isPhotoQuiet)
+  }
+
+  @Test("a folder renamed alone, or with its task's file, deletes nothing", arguments: [true, false])
+  func folderRenamed(_ isTogether: Bool) async throws {
+    let (world, one, two) = try await pair()
+    try one.drop("kitchen/front.jpg", "front")
+    try await one.settle()
+    try await two.settle()
+    try one.files.person.rename("photos/kitchen", "photos/scullery")
+    if isTogether { try one.move("kitchen.json", "scullery.json") }
+    try await one.settle()
+    try await two.settle()
+    #expect(world.photos == ["front.jpg": "JPEG<front>"])
+    #expect(one.photos == ["scullery/front.jpg": "JPEG<front>"])
+    #expect(two.photos == ["kitchen/front.jpg": "JPEG<front>"])
+    #expect(try one.isPhotoQuiet && two.isPhotoQuiet)
+  }
+
+  @Test("replaced on both sides while apart, both pictures stay")
+  func bothReplaced() async throws {
+    let (world, one, two) = try await pair()
+    try one.drop("kitchen/front.jpg", "first")
+    try await one.settle()
+    try await two.settle()
+    try one.drop("kitchen/front.jpg", "mine")
+    try two.drop("kitchen/front.jpg", "yours")
+    two.network.isConnected = false
+    try await two.sync()
+    two.network.isConnected = true
+    try await one.settle()
+    try await two.settle()
+    try await one.settle()
+    #expect(Set(one.photos.values) == ["JPEG<mine>", "JPEG<yours>"])
+    #expect(one.photos == two.photos)
+    #expect(one.photos["kitchen/front.jpg"] == "JPEG<mine>")
+    #expect(world.objects.count == 2)
+    #expect(try one.isPhotoQuiet && two.isPhotoQuiet)
+  }
+
+  @Test("a folder without a task holds its photos, and lets them go when there is one")
+  func held() async throws {
+    let (world, one, _) = try await pair()
+    try one.drop("cellar/wine.jpg", "wine")
+    try await one.settle()
+    #expect(world.photoRows.isEmpty)
+    #expect(try one.records.map(\.state) == [.held])
+    #expect(try await one.workspace.summary().problems.map(\.path) == ["photos/cellar/wine.jpg"])
+    try one.write("cellar.json", "")
+    try await one.settle()
+    #expect(world.photos == ["wine.jpg": "JPEG<wine>"])
+    #expect(try one.isPhotoQuiet)
+  }
+
+  @Test("a folder without a task makes one where the settings say so")
+  func added() async throws {
+    let world = try await TaskWorld.make([])
+    let one = try world.photoReplica(["newFolders": "add"])
+    try await one.sync()
+    try one.drop("cellar/wine.jpg", "wine")
+    try await one.settle()
+    #expect(world.rows.values.map { $0["title"] } == ["cellar"])
+    #expect(world.photos == ["wine.jpg": "JPEG<wine>"])
+    #expect(try one.isPhotoQuiet)
+  }
+}
