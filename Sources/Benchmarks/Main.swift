@@ -94,6 +94,8 @@ struct Main {
     case "memory": [isQuick ? 100 : 10_000]
     case "enqueue", "cache": [isQuick ? 1_000 : 100_000]
     case "replay": [isQuick ? 100 : 1_000]
+    case "photos": [isQuick ? 5 : 200]
+    case "photo-large": [isQuick ? 20 : 1_000]
     case "serve": [isQuick ? 1_000 : 20_000]
     default: isQuick ? [100] : [1_000, 10_000]
     }

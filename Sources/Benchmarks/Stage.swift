@@ -12,6 +12,7 @@ final class Stage {
   let program: String
   let url: String
   let key: String
+  private let serviceKey: String
   private let server: ChildProcess
   private var running: [ChildProcess] = []
   private let http = CurlExchange()
@@ -38,10 +39,11 @@ final class Stage {
       if server.status != nil { throw server.failure("the server ended") }
     }
     guard let ready = try? JSONValue(parsing: server.lines[0]), let url = ready["url"]?.stringValue,
-      let key = ready["publishable_key"]?.stringValue
+      let key = ready["publishable_key"]?.stringValue, let serviceKey = ready["service_key"]?.stringValue
     else { throw server.failure("the server did not say its address") }
     self.url = url
     self.key = key
+    self.serviceKey = serviceKey
     let project = try Project(url: url, key: Secret(key))
     session = try await AuthClient(project: project, http: http).signUp(
       email: Self.email, password: Secret(Self.password))
@@ -139,6 +141,53 @@ final class Stage {
     // Short of a millisecond `poll` cannot wait.
     if count == 0, microseconds < 1_000 { usleep(UInt32(microseconds)) }
     for program in programs { program.read() }
+  }
+
+  /// How many photos have their rows.
+  func photoCount() async throws -> Int {
+    try await tables.send(.count("task_photos"), accessToken: session.accessToken).total ?? 0
+  }
+
+  /// Lifts the limit of the photos' bucket, which the owner of a project may do.
+  func liftLimit() async throws {
+    let fields: HTTPFields = [
+      "apikey": serviceKey, "Authorization": "Bearer \(serviceKey)", "Content-Type": "application/json",
+    ]
+    let body = Array(#"{"id": "photos", "public": false, "file_size_limit": null}"#.utf8)
+    let answer = try await http.send(
+      HTTPRequest(method: "PUT", url: "\(url)/storage/v1/bucket/photos", fields: fields, body: body))
+    guard answer.status == 200 else { throw server.failure("the bucket's limit stays: HTTP \(answer.status)") }
+  }
+
+  /// The seconds in which curl uploads files to the bucket, one after another over one connection.
+  func curlUploads(_ files: [String]) throws -> Double {
+    let fields = """
+      header = "apikey: \(key)"
+      header = "Authorization: Bearer \(session.accessToken.revealed)"
+      header = "Content-Type: image/jpeg"
+      header = "Expect:"
+      fail
+      silent
+      show-error
+      output = "/dev/null"
+
+      """
+    let transfers = files.enumerated().map { index, file in
+      """
+      url = "\(url)/storage/v1/object/photos/\(session.user.id)/curl-\(index)"
+      upload-file = "\(file)"
+      request = "POST"
+      \(fields)
+      """
+    }
+    let configuration = "\(path)/curl"
+    try Files.write(configuration, transfers.joined(separator: "next\n"))
+    defer { unlink(configuration) }
+    let curl = try ChildProcess(["curl", "--config", configuration])
+    let start = ContinuousClock.now
+    while curl.status == nil { Self.pump([curl, server] + running, within: .seconds(1)) }
+    guard curl.status == 0 else { throw curl.failure("curl ended with \(curl.status ?? -1)") }
+    return (ContinuousClock.now - start).seconds
   }
 
   /// How many requests of a method the server has answered so far.

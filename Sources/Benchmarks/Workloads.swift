@@ -20,6 +20,14 @@ struct Workload: Sendable {
     Workload(name: "drop-slow", summary: "the same over a network on which every answer takes 50 ms") {
       try await $0.drop($1, latency: 0.05)
     },
+    Workload(
+      name: "photos", summary: "photos of 2 MB are dropped at once → all are on the server, and the watcher's memory"
+    ) {
+      try await $0.photos($1)
+    },
+    Workload(name: "photo-large", summary: "one photo of so many MB, and the watcher's memory") {
+      try await $0.largePhoto(megabytes: $1)
+    },
     Workload(name: "pull", summary: "an engine pulls a large table, and one row that changed") {
       try await $0.pull($1)
     },

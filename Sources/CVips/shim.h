@@ -35,7 +35,10 @@ struct tm_vips {
   void (*unref)(void *object);
   void (*free)(void *memory);
   void (*strfreev)(char **texts);
+  unsigned (*log_set_handler)(const char *domain, int levels, void (*handler)(void), void *data);
 };
+
+static inline void tm_vips_silent(void) {}
 
 // Loads the library; gives the reason when that fails, or NULL.
 static inline const char *tm_vips_load(struct tm_vips *vips) {
@@ -69,7 +72,10 @@ static inline const char *tm_vips_load(struct tm_vips *vips) {
   TM_FIND(unref, "g_object_unref");
   TM_FIND(free, "g_free");
   TM_FIND(strfreev, "g_strfreev");
+  TM_FIND(log_set_handler, "g_log_set_handler");
 #undef TM_FIND
+  // What it finds odd in a picture is nothing for a person's terminal; what it cannot do, it says as an error.
+  vips->log_set_handler("VIPS", 1 << 4 /* G_LOG_LEVEL_WARNING */, tm_vips_silent, NULL);
   return vips->init("tidemark") ? vips->error_buffer() : NULL;
 }
 

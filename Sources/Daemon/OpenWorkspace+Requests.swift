@@ -77,6 +77,10 @@ extension OpenWorkspace {
       if !isWatching { try await workspace.seeWrittenFiles() }
       return Answer(result: UndoResult(undone).json, report: before)
     default:
+      if let result = try await answerPhotos(request) {
+        return Answer(
+          result: result, wakesNetwork: request.command == "photos-get" || request.command == "photos-retry")
+      }
       if let result = try await answerAccount(request) { return Answer(result: result, wakesNetwork: true) }
       guard let command = ChangeCommand(rawValue: request.command) else {
         throw DaemonError.control(reason: "it does not know '\(request.command)'; stop it and start it again")

@@ -15,12 +15,16 @@ import Testing
       PATH="\(URL(fileURLWithPath: Tidemark.path).deletingLastPathComponent().path):$PATH"
       KEY="\(site.key)"
       mkdir readme && cd readme
+      HOME=$PWD
+      mkdir Pictures && cp "\(Picture.turned.path)" Pictures/front.jpg
       \(blocks.joined(separator: "\n").replacingOccurrences(of: "http://127.0.0.1:54321", with: site.url))
       """
     let done = try await Program(shell: script, in: site.path).finished()
     #expect(done.status == 0, "\(done.output)\n\(done.errors)")
     #expect(done.output.contains("\"title\": \"Buy soy milk\""))
     #expect(done.output.contains("\nin step\n"))
+    #expect(done.output.contains("\n-  photos/milk/front.jpg  1 kB\n"))
+    #expect(done.output.contains("/storage/v1/render/image/sign/photos/"))
   }
 
   @Test("every command of the program stands in the table")

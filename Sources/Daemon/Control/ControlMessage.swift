@@ -17,6 +17,8 @@ import LosslessJSON
 /// | `resolve-merged` | a target, `merged`: a row file's text, `name`: what messages call it, `entries`: the conflict it is of |
 /// | `restore` | `name`: of the text in the trash; `path`: where it lay |
 /// | `undo` | `added`: whether files that came new go, too |
+/// | `photos-get`, `photos-retry`, `photos-info` | `paths`: in the workspace |
+/// | `photos-share` | `paths`, `seconds` for which the links work, and `width` in pixels of smaller copies |
 /// | `login` | `session`: one that was just made; it never stands in a log |
 /// | `logout` | `everywhere`, and `abandon`: whether an anonymous account may be lost |
 /// | `verify` | none; asks the server whether the session lives |

@@ -247,8 +247,8 @@ extension PhotosSettings {
   /// Whether a photo comes down by itself, as far as its row tells.
   func fetches(_ row: PhotoRow) -> Bool {
     switch download {
-    case .all, .newest: true
-    case .none: false
+    case .all: true
+    case .none, .newest: false
     case .upTo(let bytes): row.size.map { $0 <= bytes } ?? true
     }
   }
@@ -267,7 +267,7 @@ extension Workspace {
         return (keys.last, arrival.report)
       }
       report.add(taken)
-      guard let next else { return }
+      guard let next else { return try chooseNewestPhotos(of: table) }
       last = next
     }
   }

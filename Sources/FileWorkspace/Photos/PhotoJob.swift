@@ -24,6 +24,8 @@ struct PhotoUpload: Sendable {
   var key: String
   /// Whether an earlier process or try may have sent it.
   var mayHaveArrived: Bool
+  /// What is done to a copy before it is sent.
+  var prepare = PhotosSettings.Preparation()
 }
 
 /// An object that is to be fetched.
@@ -41,8 +43,8 @@ enum PhotoOutcome: Sendable {
   case noPhoto(PhotoFault)
   /// The file moved while it was read or sent, or somebody has it open: it is read again.
   case unsteady
-  /// The object is in the bucket, with so many bytes.
-  case uploaded(size: Int64)
+  /// The object is in the bucket, with so many bytes; what was sent is the file, or a copy that was prepared.
+  case uploaded(size: Int64, sent: PhotoContent)
   /// The server took the upload, and then showed no object.
   case unconfirmed
   /// Another object has the key.

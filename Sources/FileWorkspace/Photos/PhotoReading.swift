@@ -85,10 +85,12 @@ struct PhotoReading {
   }
 
   /// A file's bytes are in the bucket: its row is to say so.
+  ///
+  /// - Parameter content: What was sent: the file, or a copy of it that was prepared. The row tells of that.
   func sent(
-    _ record: inout PhotoRecord, _ upload: PhotoUpload, size: Int64, _ report: inout WorkspaceReport
+    _ record: inout PhotoRecord, _ upload: PhotoUpload, _ content: PhotoContent, size: Int64,
+    _ report: inout WorkspaceReport
   ) throws {
-    let content = upload.content
     // A server that re-encodes what it is given has other bytes, of which nothing more is known.
     let isSame = size == content.size
     if !isSame {
@@ -97,7 +99,7 @@ struct PhotoReading {
         "the server keeps other bytes than were sent (\(size) instead of \(content.size)); the file here stays as it is"
       )
     }
-    let object = PhotoObject(key: upload.key, sha256: content.sha256, size: size)
+    let object = PhotoObject(key: upload.key, sha256: upload.content.sha256, size: size)
     record.uploadKey = nil
     (record.state, record.reason, record.attempts, record.retryAt) = (.sent, nil, 0, nil)
     if let former = record.sent, former.key != object.key {
@@ -106,7 +108,7 @@ struct PhotoReading {
     }
     record.sent = object
     var told = object
-    if !isSame { told.sha256 = nil }
+    told.sha256 = isSame ? content.sha256 : nil
     let values = table.values(of: told, content)
     let key = RowKey(record.id)
     if record.row == nil, let owner = record.owner {

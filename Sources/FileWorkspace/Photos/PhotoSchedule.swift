@@ -54,7 +54,7 @@ struct PhotoSchedule {
     return .upload(
       PhotoUpload(
         record: record, path: path, content: content, bucket: table.settings.bucket, key: key,
-        mayHaveArrived: mayHaveArrived))
+        mayHaveArrived: mayHaveArrived, prepare: table.settings.prepare))
   }
 
   /// The key of a new object: the user's and the photo's id, and for each later picture of the photo a mark behind them.

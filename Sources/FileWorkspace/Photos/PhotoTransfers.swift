@@ -22,7 +22,7 @@ public struct PhotoRun: Sendable {
 public struct PhotoTransfers: Sendable {
   private let workspace: Workspace
   private let client: UserEngine
-  private let files: any FileSystem
+  let files: any FileSystem
   private let inspect: PhotoInspector
 
   /// Where objects are written before they have their place.
@@ -86,6 +86,7 @@ public struct PhotoTransfers: Sendable {
       switch error {
       case .storage(.refused(let refusal)): return .refused(refusal)
       case .storage(let failure): throw failure
+      case .fault(let fault): return .noPhoto(fault)
       case .file(.absent), .file(.changedWhileReading): return .unsteady
       case .file(let failure): return .failed(failure)
       }
@@ -93,12 +94,14 @@ public struct PhotoTransfers: Sendable {
   }
 
   /// What ends a job.
-  private enum PhotoEnd: Error {
+  enum PhotoEnd: Error {
+    /// The file is no photo, or none that may be sent.
+    case fault(PhotoFault)
     case storage(StorageFailure)
     case file(FileSystemError)
   }
 
-  private func onDisk<T>(_ body: () throws(FileSystemError) -> T) throws(PhotoEnd) -> T {
+  func onDisk<T>(_ body: () throws(FileSystemError) -> T) throws(PhotoEnd) -> T {
     do { return try body() } catch { throw .file(error) }
   }
 
@@ -148,7 +151,7 @@ public struct PhotoTransfers: Sendable {
         takenAt: facts.takenAt))
   }
 
-  private func hash(_ file: any ReadableFile) async throws(PhotoEnd) -> String {
+  func hash(_ file: any ReadableFile) async throws(PhotoEnd) -> String {
     let hash = SHA256()
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceBytes, alignment: 16)
     defer { buffer.deallocate() }
@@ -167,17 +170,20 @@ public struct PhotoTransfers: Sendable {
 
   private func send(_ upload: PhotoUpload) async throws(PhotoEnd) -> PhotoOutcome {
     let place = try Self.place(upload.bucket, upload.key)
-    if upload.mayHaveArrived, let size = try await size(of: place), size == upload.content.size {
-      return .uploaded(size: size)
-    }
     let file = try onDisk { () throws(FileSystemError) in try files.open(upload.path) }
     guard file.status.stamp == upload.record.seen?.stamp else { return .unsteady }
-    let options = UploadOptions(contentType: upload.content.contentType)
-    let (progress, id, total) = (workspace.photoProgress, upload.record.id, upload.content.size)
+    let copy = try await prepared(upload, file)
+    defer { if let path = copy?.path { try? files.unlink(path) } }
+    let (body, content) = (copy?.file ?? file, copy?.content ?? upload.content)
+    if upload.mayHaveArrived, let size = try await size(of: place), size == content.size {
+      return .uploaded(size: size, sent: content)
+    }
+    let options = UploadOptions(contentType: content.contentType)
+    let (progress, id, total) = (workspace.photoProgress, upload.record.id, content.size)
     do throws(PhotoEnd) {
       _ = try await onServer { storage, token throws(SupabaseError) in
         try await storage.upload(
-          place, .source(PhotoSource(file: file, count: total)), options, accessToken: token
+          place, .source(PhotoSource(file: body, count: total)), options, accessToken: token
         ) { progress.note(id, $0.sent, of: total) }
       }
     } catch {
@@ -187,13 +193,13 @@ public struct PhotoTransfers: Sendable {
       }
       guard case .storage(.refused(let refusal)) = error, refusal.code == "KeyAlreadyExists" else { throw error }
       guard let size = try await size(of: place) else { return .unconfirmed }
-      return size == total ? .uploaded(size: size) : .keyTaken
+      return size == total ? .uploaded(size: size, sent: content) : .keyTaken
     }
     guard try onDisk({ () throws(FileSystemError) in try file.currentStatus() }).stamp == file.status.stamp else {
       return .unsteady
     }
     guard let size = try await size(of: place) else { return .unconfirmed }
-    return .uploaded(size: size)
+    return .uploaded(size: size, sent: content)
   }
 
   /// How many bytes an object has; nil where the server shows none.

@@ -130,8 +130,11 @@ extension Workspace {
         record.uploadKey = nil
       }
       switch outcome {
-      case .uploaded(let size):
-        try PhotoReading(table, transaction).sent(&record, upload, size: size, &report)
+      case .uploaded(let size, let sent):
+        try PhotoReading(table, transaction).sent(&record, upload, sent, size: size, &report)
+      case .noPhoto(let fault):
+        fail(&record, fault.description, &report)
+        record.uploadKey = nil
       case .unsteady:
         try dropKey()
         photosToScan.insert(record.collection)

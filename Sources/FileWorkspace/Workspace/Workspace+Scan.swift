@@ -49,6 +49,7 @@ extension Workspace {
   ///
   /// A file that nobody has seen since it was written cannot be missed: only from here on may its absence be a delete.
   public func seeWrittenFiles() throws {
+    try seeWrittenPhotos()
     for collection in collections where try client.read({ try Mirror($0).hasUnseen(collection.folder) }) {
       guard let found = try? scanner.scan(collection.folder, known: [:], identity: folderIdentities[collection.folder])
       else {

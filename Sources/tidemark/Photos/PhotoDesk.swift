@@ -48,6 +48,30 @@ struct PhotoDesk {
     return found.photos
   }
 
+  /// All photos, with what a running watcher tells of the transfer at hand.
+  func photos() throws -> [ListedPhoto] {
+    var photos = try context.read { transaction, settings, files in
+      try PhotoList(transaction, settings, files: files).photos()
+    }
+    let transfer = try status().photos["transfer"]
+    if let path = transfer?["path"]?.stringValue, let percent = transfer?["percent"]?.int64Value {
+      for index in photos.indices { photos[index].noteTransfer(of: path, percent: Int(percent)) }
+    }
+    return photos
+  }
+
+  /// The photo that a path means, also where its file is not here.
+  func listed(_ word: String) throws -> ListedPhoto {
+    let path = try context.path(word, in: workspace)
+    guard let photo = try photos().first(where: { PathKey($0.path) == PathKey(path) }) else {
+      throw CommandFailure(message: "there is no photo '\(Terminal.safe(word))'; 'tidemark photos list' shows them")
+    }
+    return photo
+  }
+
+  /// What a running watcher, or else the state on the disk, says of the workspace.
+  func status() throws -> StatusReport { try StatusCommand.report(of: workspace) }
+
   /// The path of a photo whose file is here.
   func photo(_ word: String) throws -> String {
     let path = try context.path(word, in: workspace)

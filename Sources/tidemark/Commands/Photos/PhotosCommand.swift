@@ -2,8 +2,9 @@
 struct PhotosCommand: Command {
   /// What can be done with photos.
   static let actions: [any Command.Type] = [
-    PhotosAddCommand.self, PhotosMoveCommand.self, PhotosCopyCommand.self, PhotosReplaceCommand.self,
-    PhotosRemoveCommand.self,
+    PhotosListCommand.self, PhotosAddCommand.self, PhotosInfoCommand.self, PhotosShareCommand.self,
+    PhotosShareAllCommand.self, PhotosMoveCommand.self, PhotosCopyCommand.self, PhotosReplaceCommand.self,
+    PhotosRemoveCommand.self, PhotosGetCommand.self, PhotosRetryCommand.self,
   ]
 
   static let description = CommandDescription(
