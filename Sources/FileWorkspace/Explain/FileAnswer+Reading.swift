@@ -10,7 +10,8 @@ extension FileAnswer {
     now: WallTime
   ) throws {
     guard let collection = settings.collections.first(where: { $0.folder == WorkspacePath.folder(of: path) }) else {
-      self.init(path, what: try Self.whatOutside(path, settings, files))
+      let photo = try Self.whatPhoto(path, transaction, settings)
+      self.init(path, what: try photo ?? Self.whatOutside(path, settings, files))
       return
     }
     let name = WorkspacePath.name(of: path)

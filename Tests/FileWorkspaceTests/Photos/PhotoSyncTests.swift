@@ -161,6 +161,23 @@ struct PhotoSyncTests {
     #expect(try one.isPhotoQuiet)
   }
 
+  @Test("'why' says of a photo what it waits for")
+  func why() async throws {
+    let (_, one, _) = try await pair()
+    try one.drop("kitchen/front.jpg", "front")
+    try one.drop("cellar/wine.jpg", "wine")
+    func what(_ path: String) throws -> String {
+      try one.client.read {
+        try FileAnswer(about: path, $0, one.settings, files: one.files, now: one.client.now).what
+      }
+    }
+    #expect(try what("photos/kitchen/front.jpg") == "nothing is known of a photo here")
+    try await one.settle()
+    #expect(try what("photos/kitchen/front.jpg") == "a photo; file, bucket and row agree")
+    #expect(try what("photos/cellar/wine.jpg").contains("no 'tasks/cellar.json' is there"))
+    #expect(try what("photos/kitchen/.x.jpg.tmp") == "not a photo: names like this are left alone")
+  }
+
   @Test("a folder without a task makes one where the settings say so")
   func added() async throws {
     let world = try await TaskWorld.make([])
