@@ -1,20 +1,22 @@
 # Everything a person needs: make setup, make run, make test, make format, make install.
 PREFIX ?= /usr/local
 PACKAGES = libsqlite3-dev libcurl4-openssl-dev libssl-dev libcrypt-dev libmicrohttpd-dev libinotifytools0-dev libwslay-dev libvips42 libmagic-dev
-# What tests need beside: a real database for schema.sql, a real git, and Python for the real clients.
-TEST_PACKAGES = postgresql git python3-venv
+# What tests need beside: a real database for schema.sql, a real git, Python for the real clients, and the editors and tools
+# that scenarios are played with; a scenario whose program is missing is skipped by name.
+TEST_PACKAGES = postgresql git python3-venv vim nano emacs-nox rsync ed patch jq curl libglib2.0-bin
 SOURCES = Package.swift Sources Tests Examples
 SWIFT ?= swift
 
 CASES ?= Tests/StandInServerTests/Conformance
 CLIENTS = .build/clients-venv
 
-.PHONY: help setup setup-tests run test conformance test-clients sim lint format release install bench docs clean
+.PHONY: help setup setup-tests run test scenarios conformance test-clients sim lint format release install bench docs clean
 
 help:
 	@echo "make setup    install the missing Debian packages"
 	@echo "make run      build, and play with a local server and a workspace (Ctrl-C ends it)"
 	@echo "make test     check the format and run every test"
+	@echo "make scenarios  what real editors, tools and accidents do to a workspace, a line each (ONLY=\"EDITOR-1 GIT-4\" for some)"
 	@echo "make conformance  play a folder of answers recorded from a real PostgREST against 'tidemark serve' (CASES=DIR)"
 	@echo "make test-clients  run the real Python clients against 'tidemark serve' (SERVICES=\"auth rest\" for some)"
 	@echo "make sim      live thousands of simulated days of several replicas (SEEDS=1..2000)"
@@ -54,6 +56,12 @@ test: setup-tests lint
 	TIDEMARK="$$($(SWIFT) build --show-bin-path)/tidemark" $(SWIFT) test --skip-build --filter EndToEndTests
 	$(MAKE) conformance
 	$(MAKE) test-clients
+
+# A line for every scenario with pass, fail, or skipped and why, and a total. TIDEMARK_TEST_EFFORT=10 plays them at full length.
+scenarios: setup-tests
+	$(SWIFT) build --build-tests
+	@bin="$$($(SWIFT) build --show-bin-path)"; \
+	TIDEMARK="$$bin/tidemark" /usr/bin/python3 -B Tests/scenarios.py "$$bin/tidemarkPackageTests.xctest" $(ONLY)
 
 # A line for every case that is not answered as recorded, and a score for every file of cases.
 conformance:

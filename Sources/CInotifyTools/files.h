@@ -6,6 +6,7 @@
 #include <linux/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -23,6 +24,12 @@ static inline int tm_renameat2(int from_folder, const char *from, int to_folder,
 
 static inline int tm_statx(int folder, const char *name, int flags, unsigned int mask, struct statx *result) {
   return (int)syscall(SYS_statx, folder, name, flags, mask, result);
+}
+
+// The number of the kind of file system at a path; negative where it cannot be told.
+static inline long tm_file_system_kind(const char *path) {
+  struct statfs status;
+  return statfs(path, &status) == 0 ? (long)status.f_type : -1;
 }
 
 static inline int tm_syncfs(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }

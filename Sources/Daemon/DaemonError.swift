@@ -12,6 +12,8 @@ public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   case settings(String)
   /// The workspace belongs to no user yet.
   case noUser(folder: String)
+  /// The workspace's state is gone; who is signed in is still known.
+  case stateLost(folder: String)
   /// The running watcher did not answer as it should.
   case control(reason: String)
   /// The running watcher says nothing.
@@ -37,6 +39,9 @@ public enum DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
     case .noUser(let folder):
       "the workspace '\(folder)' belongs to no user yet; its set-up did not finish. Remove its .tidemark folder and run "
         + "'tidemark init' again: your files stay as they are"
+    case .stateLost(let folder):
+      "the state of the workspace '\(folder)' is lost; 'tidemark sync' or 'tidemark watch' builds it anew from the files "
+        + "and the server's rows"
     case .control(let reason): "the running watcher did not answer: \(reason)"
     case .silentWatcher(let seconds):
       "the watcher of this workspace has said nothing for \(seconds) seconds: it is hung, or stopped by a signal. Nothing is "

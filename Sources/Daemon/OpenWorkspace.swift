@@ -20,6 +20,9 @@ public final class OpenWorkspace: Sendable {
   /// What a watcher over it tells of itself.
   let watchState = WatchState()
   let makeWatcher: @Sendable () -> any Watcher
+  private let findRepository: @Sendable () -> GitRepository?
+  /// Whether git is in the middle of something in the workspace's repository.
+  var isGitAtWork: Bool { findRepository()?.work() != nil }
   private let log: @Sendable ([LogEntry]) -> Void
   private let lock: WorkspaceLock?
 
@@ -47,6 +50,7 @@ public final class OpenWorkspace: Sendable {
   public init(_ parts: OpenWorkspaceParts) throws {
     (folder, settings, environment) = (parts.folder, parts.settings, parts.environment)
     (files, makeWatcher, log, lock) = (parts.files, parts.makeWatcher, parts.log, parts.lock)
+    findRepository = parts.findRepository
     let identity = try WorkspaceIdentity(parts.store, folder, settings)
     sessions = try Self.sessions(of: identity.user, parts.session, settings, environment)
     let settler = ConflictSettler(
@@ -56,7 +60,7 @@ public final class OpenWorkspace: Sendable {
     workspace = Workspace(
       WorkspaceParts(
         settings: settings, client: client, files: files, environment: environment, settler: settler,
-        findRepository: parts.findRepository))
+        findRepository: parts.findRepository, openingEvents: parts.openingEvents))
     if identity.isNetworkDisabled { client.disableNetwork() }
   }
 
@@ -120,6 +124,7 @@ extension OpenWorkspace {
       try transaction.setNote(Note.user, user.id)
       try transaction.setNote(Note.server, settings.server.url)
       try transaction.setNote(Note.account, WorkspaceAccount.note(user))
+      try transaction.adoptFiles(before: transaction.now)
     }
   }
 }
@@ -136,7 +141,10 @@ struct WorkspaceIdentity {
         network: try transaction.note(OpenWorkspace.Note.network)
       )
     }
-    guard let user = notes.user, let server = notes.server else { throw DaemonError.noUser(folder: folder.path) }
+    guard let user = notes.user, let server = notes.server else {
+      throw StateRecovery.user(folder) == nil
+        ? DaemonError.noUser(folder: folder.path) : DaemonError.stateLost(folder: folder.path)
+    }
     guard server == settings.server.url else {
       throw DaemonError.settings(
         "tidemark.json names the server \(settings.server.url), but this workspace belongs to \(server). Put the old URL "

@@ -23,6 +23,8 @@ public struct OpenWorkspaceParts: Sendable {
   public var findRepository: @Sendable () -> GitRepository?
   /// What keeps other processes out, held as long as the workspace is open.
   var lock: WorkspaceLock?
+  /// What happened while it was opened.
+  var openingEvents: [WorkspaceEvent] = []
 
   /// Parts of the caller's choice; nothing keeps another process out.
   public init(
@@ -47,14 +49,14 @@ public struct OpenWorkspaceParts: Sendable {
   init(_ folder: WorkspaceFolder, environment: EngineEnvironment) throws {
     let settings = try folder.settings()
     let lock = try WorkspaceLock(path: folder.lockPath)
-    let store = try EngineStore(
-      path: folder.databasePath, clock: environment.clock, callerMigrations: Workspace.migrations)
+    let recovery = try StateRecovery.open(folder, settings, environment.clock)
     let log = EventLog(folder)
     let files = try LiveFileSystem(root: folder.path)
     self.init(
-      folder: folder, settings: settings, store: store, session: folder.session, files: files,
+      folder: folder, settings: settings, store: recovery.store, session: folder.session, files: files,
       environment: environment, log: { log.append($0) }, makeWatcher: { InotifyWatcher(files: files) },
       findRepository: { GitRepository.find(above: folder.path) { try? LiveFileSystem(root: $0) } })
     self.lock = lock
+    openingEvents = recovery.events
   }
 }

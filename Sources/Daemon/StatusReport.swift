@@ -22,6 +22,8 @@ public struct StatusReport: Sendable, Equatable {
   public var problems: [Problem]
   /// What is not queued because it needs a person.
   public var held: Int
+  /// What that is and what to do about it, a sentence each.
+  public var holds: [String] = []
   /// When everything was last in step, as RFC 3339; `nil` when it never was.
   public var lastSyncedAt: String?
   /// Whether that is so long ago that nobody can say they still are, although a watcher runs.
@@ -54,7 +56,8 @@ public struct StatusReport: Sendable, Equatable {
       "pending": .integer(Int64(pending)), "rejected": .integer(Int64(rejected)),
       "conflicted": .integer(Int64(conflicted)), "conflictedDeletes": .integer(Int64(conflictedDeletes)),
       "problems": .integer(Int64(problems.count)),
-      "held": .integer(Int64(held)), "lastSyncedAt": lastSyncedAt.map(JSONValue.string) ?? .null,
+      "held": .integer(Int64(held)), "holds": .array(holds.map(JSONValue.string)),
+      "lastSyncedAt": lastSyncedAt.map(JSONValue.string) ?? .null,
       "outdated": .bool(isOutdated),
       "lastError": lastError.map(JSONValue.string) ?? .null,
       "nextTryAt": nextTryAt.map(JSONValue.string) ?? .null, "live": .string(live),
@@ -98,6 +101,7 @@ public struct StatusReport: Sendable, Equatable {
     conflictedDeletes = number("conflictedDeletes")
     isOutdated = json["outdated"]?.boolValue ?? false
     held = number("held")
+    holds = json["holds"]?.arrayValue?.compactMap(\.stringValue) ?? []
     lastSyncedAt = json["lastSyncedAt"]?.stringValue
     lastError = json["lastError"]?.stringValue
     errorNeedsPerson = json["errorNeedsPerson"]?.boolValue ?? false
@@ -141,8 +145,10 @@ extension StatusReport {
     conflictedDeletes = summary.conflictedDeletes
     problems = summary.problems
     held = summary.held
+    holds = summary.holds
     collections = summary.collections
-    waits = summary.missing.map { file in
+    waits = summary.adopting.map { "\($0): its files are looked at once the server's rows were all read" }
+    waits += summary.missing.map { file in
       "\(file.path): it is missing, so its row is deleted unless it comes back "
         + (isWatching ? "until \(file.until.text)" : "before the next sync")
     }

@@ -22,14 +22,14 @@ extension Doctor {
       let first = DoctorCheck(
         "server", .note, "\(settings.server.url): no Auth service is named; tokens are kept ready")
       let (session, token) = await session(auth, store, identity, settings)
-      return [first, session] + (await tables(project, settings, token))
+      return [first, session] + (await tables(project, settings, token)) + (await policies(project, settings, store))
     }
     do throws(AuthFailure) {
       let version = try await auth.health()
       let shown = version.isEmpty ? "" : ", sign-in service \(version)"
       let first = DoctorCheck("server", .ok, "\(settings.server.url) answers\(shown)")
       let (session, token) = await session(auth, store, identity, settings)
-      return [first, session] + (await tables(project, settings, token))
+      return [first, session] + (await tables(project, settings, token)) + (await policies(project, settings, store))
     } catch {
       return [DoctorCheck("server", error.mayPass ? .waiting : .failure, "\(settings.server.url): \(error)")]
     }
@@ -79,6 +79,40 @@ extension Doctor {
       }
     }
     return [clock ?? DoctorCheck("clock", .note, "the server did not tell its time")] + checks
+  }
+
+  /// Whether row-level security keeps a table from whoever has but the publishable key, which every client has.
+  private func policies(
+    _ project: Project, _ settings: WorkspaceSettings, _ store: EngineStore
+  ) async -> [DoctorCheck] {
+    let client = TableClient(project: project, http: environment.http)
+    var checks: [DoctorCheck] = []
+    for table in Workspace.tables(settings) {
+      let name = "security of \(table.name)"
+      let hasRows = (try? store.read(user: "") { try $0.note(OpenWorkspace.Note.user) }).flatMap { $0 }.flatMap {
+        user in
+        try? store.read(user: user) { try $0.cachedRowCount(table.name) > 0 }
+      }
+      do throws(SupabaseError) {
+        let answer = try await client.send(
+          .select(table.name, columns: table.keyColumns, limit: 1), accessToken: nil)
+        if !answer.rows.isEmpty {
+          checks.append(
+            DoctorCheck(
+              name, .trouble,
+              "whoever has the publishable key can read its rows without signing in: turn row-level security on for it "
+                + "(alter table \(table.name) enable row level security) and give it policies, as schema.sql does"))
+        } else if hasRows == true {
+          checks.append(DoctorCheck(name, .ok, "its rows are not shown to anybody who is not signed in"))
+        } else {
+          checks.append(DoctorCheck(name, .note, "it cannot be told while the table shows no rows"))
+        }
+      } catch {
+        // Refused without a user: nothing is shown to strangers. Other trouble is told of the table itself.
+        continue
+      }
+    }
+    return checks
   }
 
   /// How far the device's clock is from the server's, which tells whole seconds only.

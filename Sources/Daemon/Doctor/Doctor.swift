@@ -30,6 +30,7 @@ public struct Doctor: Sendable {
     checks.append(DoctorCheck("settings", .ok, "tidemark.json is good; collections: \(folders)"))
     checks.append(lock())
     checks.append(watches())
+    checks.append(kinds(settings))
     checks.append(privacy())
     do {
       let store = try EngineStore(
@@ -74,6 +75,22 @@ public struct Doctor: Sendable {
     return DoctorCheck("watches", .ok, text)
   }
 
+  /// Whether the kernel reports every change of the folders.
+  private func kinds(_ settings: WorkspaceSettings) -> DoctorCheck {
+    let name = "file system"
+    guard let files = try? LiveFileSystem(root: folder.path) else {
+      return DoctorCheck(name, .failure, "the workspace's folder cannot be opened")
+    }
+    for path in [""] + settings.collections.map(\.folder) {
+      guard let kind = files.kindWithoutEvents(path) else { continue }
+      return DoctorCheck(
+        name, .note,
+        "\(path.isEmpty ? "the workspace" : "\(path)/") lies on \(kind.name), where changes made elsewhere are not reported: "
+          + "'tidemark watch' lists the folders every few seconds instead")
+    }
+    return DoctorCheck(name, .ok, "changes are reported by the kernel")
+  }
+
   /// Whether others on this machine could read what is kept for its user.
   private func privacy() -> DoctorCheck {
     let isOpen = { (path: String) -> Bool in
@@ -87,15 +104,20 @@ public struct Doctor: Sendable {
     return DoctorCheck("privacy", .ok, "session and state can be read by their owner only")
   }
 
-  private func integrity(_ store: EngineStore) throws -> DoctorCheck {
-    let found = try store.read(user: "") { transaction in
+  /// What SQLite's own check finds wrong with the database.
+  static func damages(_ store: EngineStore) throws -> [String] {
+    try store.read(user: "") { transaction in
       try transaction.database.rows("PRAGMA integrity_check(5)").compactMap { $0.text("integrity_check") }
-    }
-    if found == ["ok"] { return DoctorCheck("database", .ok, "its integrity check found nothing wrong") }
+    }.filter { $0 != "ok" }
+  }
+
+  private func integrity(_ store: EngineStore) throws -> DoctorCheck {
+    let found = try Self.damages(store)
+    if found.isEmpty { return DoctorCheck("database", .ok, "its integrity check found nothing wrong") }
     return DoctorCheck(
       "database", .failure,
-      "it is damaged (\(found.joined(separator: "; "))); stop the watcher, move .tidemark away and 'tidemark init' again: "
-        + "files that equal their rows are adopted, others become conflicts")
+      "it is damaged (\(found.joined(separator: "; "))); stop the watcher and run 'tidemark doctor --repair': files that equal "
+        + "their rows are adopted, others become conflicts")
   }
 
   // MARK: State

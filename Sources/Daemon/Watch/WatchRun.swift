@@ -25,39 +25,48 @@ public final class WatchRun: Sendable {
   private let isOver = Atomic(false)
   /// `nil` in a world without a network and a machine of its own.
   private let networkWatch: NetworkWatch?
+  /// Commits what changed, and says what it did; `nil` where nothing is committed.
+  private let commit: (@Sendable () -> String?)?
+  private let commitWake = Wake()
   private let plan: Mutex<ExchangePlan>
   private let live: LiveWatch
 
   /// How often who waits for an answer is told that the work goes on.
   private static let sayWorkingEvery = Duration.seconds(3)
   /// The loops of a run, the one that waits for a stop among them.
-  private static let loopCount = 9
+  private static let loopCount = 10
   /// How long the request in hand may take once the program is asked to stop.
   private static let stopLimit = Duration.seconds(5)
 
   /// A run over an open workspace; `log` gets one line an event.
   ///
-  /// - Parameter connectivity: Where news of the network come from; not asked for a server on this machine.
+  /// - Parameters:
+  ///   - connectivity: Where news of the network come from; not asked for a server on this machine.
+  ///   - commit: Commits what changed to git, on a thread of its own; called where the settings ask for it, once a quiet
+  ///     period, never while git is at work. Returns what is to be told.
   public convenience init(
     _ open: OpenWorkspace, connectivity: any ConnectivitySource = NetlinkMonitor(),
+    commit: (@Sendable () -> String?)? = nil,
     log: @escaping @Sendable (String) -> Void
   ) throws {
     let isLocal = try open.settings.server.project.isLoopback
     let watch = NetworkWatch(connectivity: isLocal ? nil : connectivity, clock: open.environment.clock)
     let listener = try ControlListener(folderPath: open.folder.statePath)
-    self.init(open, calls: listener.calls, stopListening: { listener.stop() }, networkWatch: watch, log: log)
+    self.init(
+      open, calls: listener.calls, stopListening: { listener.stop() }, networkWatch: watch, commit: commit, log: log)
   }
 
   /// A run that nobody can send requests to: for a world in which every command has a process of its own.
   public convenience init(unreachable open: OpenWorkspace, log: @escaping @Sendable (String) -> Void) {
     let (calls, continuation) = AsyncStream.makeStream(of: ControlListener.Call.self)
-    self.init(open, calls: calls, stopListening: { continuation.finish() }, networkWatch: nil, log: log)
+    self.init(open, calls: calls, stopListening: { continuation.finish() }, networkWatch: nil, commit: nil, log: log)
   }
 
   private init(
     _ open: OpenWorkspace, calls: AsyncStream<ControlListener.Call>, stopListening: @escaping @Sendable () -> Void,
-    networkWatch: NetworkWatch?, log: @escaping @Sendable (String) -> Void
+    networkWatch: NetworkWatch?, commit: (@Sendable () -> String?)?, log: @escaping @Sendable (String) -> Void
   ) {
+    self.commit = open.settings.commitsAfter == nil ? nil : commit
     self.open = open
     self.calls = calls
     self.stopListening = stopListening
@@ -98,6 +107,7 @@ public final class WatchRun: Sendable {
       group.addTask { await self.control() }
       group.addTask { await self.live.run { self.say($0) } }
       group.addTask { try await self.writeArrivals() }
+      group.addTask { await self.commits() }
       // The first loop to end ends all: by a stop, or by a failure that the caller is told.
       try await group.next()
       finish(watch)
@@ -125,6 +135,7 @@ public final class WatchRun: Sendable {
     retryWake.finish()
     dueWake.finish()
     photoWake.finish()
+    commitWake.finish()
     endWake.finish()
   }
 
@@ -141,6 +152,7 @@ public final class WatchRun: Sendable {
     if report.queued > 0 { networkWake.ring() }
     if report.photosToDo > 0 { photoWake.ring() }
     dueWake.ring()
+    if !report.events.isEmpty { commitWake.ring() }
   }
 
   // MARK: Loops
@@ -359,6 +371,36 @@ public final class WatchRun: Sendable {
       await live.arrivals.wait(upTo: nil, clock: open.environment.clock)
       guard !watchIsOver else { return }
       try await attempt { try await self.open.workspace.writeRows() }
+    }
+  }
+
+  // MARK: git
+
+  /// Commits what changed once nothing has changed for a while.
+  private func commits() async {
+    let clock = open.environment.clock
+    while !watchIsOver {
+      await commitWake.wait(upTo: nil, clock: clock)
+      guard !watchIsOver else { return }
+      guard let commit, let quiet = open.settings.commitsAfter else { continue }
+      var start = clock.elapsed()
+      while !watchIsOver {
+        await commitWake.wait(upTo: quiet, clock: clock)
+        if clock.elapsed() - start >= quiet { break }
+        start = clock.elapsed()
+      }
+      // A person's own work with git comes first, however long it takes.
+      while !watchIsOver, open.isGitAtWork { await endWake.wait(upTo: quiet, clock: clock) }
+      guard !watchIsOver, let said = await Self.onThread(commit) else { continue }
+      say(WorkspaceEvent(.note, "", said))
+    }
+  }
+
+  /// Runs what may block for long on a thread of its own.
+  private static func onThread(_ body: @escaping @Sendable () -> String?) async -> String? {
+    await withCheckedContinuation { continuation in
+      let hasStarted = BlockingThread { continuation.resume(returning: body()) }.start()
+      if !hasStarted { continuation.resume(returning: nil) }
     }
   }
 

@@ -165,3 +165,14 @@ public struct FileContent: Sendable {
   /// The hash of the bytes.
   public var hash: ContentHash { ContentHash(of: bytes) }
 }
+
+extension FileIdentity {
+  /// The identity as it is kept.
+  var text: String { "\(inode) \(born.map { String($0.nanoseconds) } ?? "-")" }
+
+  init?(text: String) {
+    let words = text.split(separator: " ")
+    guard words.count == 2, let inode = UInt64(words[0]) else { return nil }
+    self.init(inode: inode, born: Int64(words[1]).map { FileTime(nanoseconds: $0) })
+  }
+}

@@ -31,6 +31,9 @@ public protocol FileSystem: Sendable {
   /// The user id that files must belong to, to be written.
   var user: UInt32 { get }
 
+  /// Where a folder's file system does not report the changes that others make to it, which kind it is.
+  func kindWithoutEvents(_ folder: String) -> FileSystemKind?
+
   /// Lists a folder with the status of each entry, in one pass; entries that vanish meanwhile are left out.
   func list(_ folder: String) throws(FileSystemError) -> FolderListing
 
@@ -106,6 +109,9 @@ extension FileSystem {
   public func names(in folder: String, prefix: String) throws(FileSystemError) -> [String] {
     try list(folder).entries.map(\.name).filter { $0.utf8.starts(with: prefix.utf8) }
   }
+
+  /// Reports every change.
+  public func kindWithoutEvents(_ folder: String) -> FileSystemKind? { nil }
 
   /// Runs `body`; what keeps no folders open has nothing else to do.
   public func withFoldersOpen<Result>(_ body: () throws -> Result) rethrows -> Result { try body() }

@@ -102,6 +102,13 @@ struct Mirror {
     try database.rows("SELECT * FROM mirror WHERE collection = ?", [.text(collection)]).map(entry)
   }
 
+  /// Forgets every file of a collection.
+  func removeAll(_ collection: String) throws {
+    for table in ["mirror", "earlier_base"] {
+      try database.execute("DELETE FROM \(table) WHERE collection = ?", [.text(collection)])
+    }
+  }
+
   /// How many rows of the collection the mirror knows.
   func count(_ collection: String) throws -> Int {
     Int(

@@ -190,5 +190,15 @@ extension Migration {
         reason TEXT
       ) WITHOUT ROWID;
       """),
+    Migration(
+      "held edits",
+      """
+      -- Edits that would blank a column in many files at once; the files alone have what they say.
+      CREATE TABLE held_edit (
+        path TEXT PRIMARY KEY,
+        columns TEXT NOT NULL,
+        since INTEGER NOT NULL
+      ) WITHOUT ROWID;
+      """),
   ]
 }

@@ -86,6 +86,15 @@ extension WorkspaceSettings {
       "live": [
         "type": "boolean", "description": "Whether the server tells changes as they are made.", "default": true,
       ],
+      "git": [
+        "description": "Whether a watcher commits rows' files and photos to git, and after how many quiet seconds.",
+        "type": "object",
+        "properties": [
+          "autocommit": ["type": "boolean", "default": false],
+          "quiet": number("Seconds without a change before a commit.", quietBounds, standard: 10),
+        ],
+        "required": ["autocommit"], "patternProperties": notes, "additionalProperties": false,
+      ],
       "pullEvery": number("Seconds between two pulls of a watcher.", pullEveryBounds, standard: 2),
       "settle": number(
         "Milliseconds that a file must be left alone before it counts as saved.", settleBounds, standard: 50),

@@ -21,7 +21,8 @@ import LosslessJSON
 ///   "pullEvery": 2,
 ///   "settle": 50,
 ///   "deleteAfter": 10,
-///   "conflicts": "hold"
+///   "conflicts": "hold",
+///   "git": {"autocommit": true, "quiet": 10}
 /// }
 /// ```
 ///
@@ -38,6 +39,8 @@ public struct WorkspaceSettings: Sendable, Hashable {
   static let settleBounds = 1.0...60_000
   /// What `deleteAfter` may be, in seconds.
   static let deleteAfterBounds = 0.0...86_400
+  /// What `quiet` of `git` may be, in seconds.
+  static let quietBounds = 1.0...86_400
 
   /// The project.
   public var server: ServerSettings
@@ -53,6 +56,8 @@ public struct WorkspaceSettings: Sendable, Hashable {
   public var deleteAfter: Duration
   /// What happens where two people changed the same thing, in collections that do not say.
   public var conflicts: ConflictPolicy
+  /// After how long a time without a change of files a watcher commits them to git; `nil` never.
+  public var commitsAfter: Duration?
 
   /// Makes settings of parts that are known to fit.
   public init(
@@ -79,11 +84,18 @@ public struct WorkspaceSettings: Sendable, Hashable {
         "a merge tool cannot be named here: this file comes with every clone and must not choose what runs; name it in "
           + "~/.config/\(UserSettings.path), or in TIDEMARK_MERGETOOL", .name)
     }
-    try root.requireObject(of: ["server", "collections", "pullEvery", "settle", "deleteAfter", "conflicts", "live"])
+    try root.requireObject(of: [
+      "server", "collections", "pullEvery", "settle", "deleteAfter", "conflicts", "live", "git",
+    ])
     self.init(server: try Self.server(try root.member("server", "an object with url and key")), collections: [])
     if let node = root["conflicts"] { conflicts = try ConflictPolicy.general(node) }
     collections = try Self.collections(try root.member("collections", "an array of collections"), conflicts)
     if let node = root["live"] { live = try node.flag() }
+    if let node = root["git"] {
+      try node.requireObject(of: ["autocommit", "quiet"])
+      let quiet = try node["quiet"]?.duration(.seconds(1), in: Self.quietBounds, "seconds") ?? .seconds(10)
+      if try node.member("autocommit", "true or false").flag() { commitsAfter = quiet }
+    }
     if let node = root["pullEvery"] { pullEvery = try node.duration(.seconds(1), in: Self.pullEveryBounds, "seconds") }
     if let node = root["settle"] { settle = try node.duration(.milliseconds(1), in: Self.settleBounds, "milliseconds") }
     if let node = root["deleteAfter"] {

@@ -114,6 +114,14 @@ public struct GitRepository: Sendable {
     return "\(text) \(commit(of: name) ?? "unborn")"
   }
 
+  /// Whether the last thing that moved HEAD was a commit, which leaves the files as they are.
+  public func wasMovedByCommit() -> Bool {
+    guard let line = own.text("logs/HEAD")?.split(separator: "\n").last, let tab = line.firstIndex(of: "\t") else {
+      return false
+    }
+    return line[line.index(after: tab)...].hasPrefix("commit")
+  }
+
   private func commit(of reference: String) -> String? {
     if let loose = common.text(reference).flatMap({ Self.value(of: "", in: $0) }) { return loose }
     // The newer table format does not name commits in plain text, but its list of tables changes with them.

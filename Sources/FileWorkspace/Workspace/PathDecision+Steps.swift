@@ -154,6 +154,7 @@ extension PathDecision {
           since: workspace.now))
       return false
     }
+    guard mayTake(columns, known.base.values, at: reading.path) else { return false }
     let edit = RowEdit(
       path: PathKey(reading.path), columns: columns, base: known.base.values, at: workspace.now)
     result.edits.append(edit)
@@ -177,6 +178,17 @@ extension PathDecision {
     result.report.queued += 1
     result.report.note(.edited, reading.path, columns.names.joined(separator: ", "))
     return true
+  }
+
+  /// Whether an edit is taken now: one that blanks a column waits for those that come with it.
+  private mutating func mayTake(_ columns: JSONObject, _ before: JSONObject, at path: String) -> Bool {
+    guard let free = workspace.mayBlank, !free.contains(PathKey(path)),
+      workspace.deliberateTexts[PathKey(path)] == nil
+    else { return true }
+    let blanked = columns.names.filter { BlankingEdit.isBlank(columns[$0]) && !BlankingEdit.isBlank(before[$0]) }
+    guard !blanked.isEmpty else { return true }
+    result.blanking.append(BlankingEdit(path: path, columns: blanked, since: workspace.now))
+    return false
   }
 
   /// What the person saw of the columns before they changed them.
@@ -262,23 +274,27 @@ extension PathDecision {
       result.again.append(reading.path)
       return
     }
-    mayHaveSides = true
-    try transaction.park(
-      .update(
-        collection.table, key: key, values: settable,
-        base: WriteBase(values: row.values.map(collection.fileValues) ?? [:], version: row.version)),
-      server: row.values, serverVersion: row.version,
-      message: "the file and the server's row differ, and nothing tells which is newer")
-    let values = (row.values.map(collection.fileValues) ?? [:]).overlaid(with: file.values)
-    var known = MirrorEntry(
-      collection: collection.folder,
-      base: FileBase(key: key, values: values, version: nil, writtenKey: file.key), path: reading.path,
-      lastPath: reading.path)
-    if let content = reading.content { known.seen = SeenFile(content.status, content.hash, at: workspace.now) }
-    known.wasSeen = true
-    try mirror.save(known)
-    entry = known
-    result.report.note(.conflict, reading.path, "differs from the server's row")
+    let shown = row.values.map(collection.fileValues) ?? [:]
+    let write = Write.update(
+      collection.table, key: key, values: settable, base: WriteBase(values: shown, version: row.version))
+    switch workspace.adoptsAs {
+    case .mine:
+      try transaction.enqueue(write)
+      result.report.queued += 1
+      result.report.note(.edited, reading.path, settable.names.joined(separator: ", "))
+    case .theirs:
+      let bytes = reading.content?.bytes ?? []
+      result.trash.append(
+        TrashItem(origin: reading.path, bytes: bytes, reason: "differed from its row, and the server's were chosen"))
+    case .each:
+      mayHaveSides = true
+      try transaction.park(
+        write, server: row.values, serverVersion: row.version,
+        message: "the file and the server's row differ, and nothing tells which is newer")
+      result.report.note(.conflict, reading.path, "differs from the server's row")
+    }
+    let base = FileBase(key: key, values: shown.overlaid(with: file.values), version: nil, writtenKey: file.key)
+    try record(base, reading, &entry)
     result.again.append(reading.path)
   }
 

@@ -14,6 +14,10 @@ struct DecisionParts: Sendable {
   var deliberateTexts: [PathKey: ContentHash] = [:]
   /// The rows that are changed back and forth.
   var changeBacks = ChangeBacks()
+  /// What becomes of a file of which nothing is known and that differs from its row.
+  var adoptsAs = AdoptionChoice.each
+  /// Files whose edits may blank columns at once; `nil` for all.
+  var mayBlank: Set<PathKey>?
   /// Whether an editor has the file open, by its marker beside it: the marker's name.
   var editorMarker: @Sendable (_ path: String) -> String?
 }
@@ -35,6 +39,8 @@ struct DecisionResult: Sendable {
   var namesFreed: [String] = []
   /// Whether rows are to be written into files that are not there.
   var hasRowsToWrite = false
+  /// Edits that were not taken, since they would blank columns.
+  var blanking: [BlankingEdit] = []
   /// Folders of photos that follow their rows' files.
   var photoMoves: [(from: String, to: String)] = []
 }

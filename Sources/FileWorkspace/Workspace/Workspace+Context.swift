@@ -18,7 +18,7 @@ extension Workspace {
     return DecisionParts(
       files: files, makeID: environment.makeID, now: now, newFileKeys: newFileKeys,
       troubled: Set(try Problems(transaction).paths().map(PathKey.init)), deliberateTexts: deliberateTexts,
-      changeBacks: changeBacks, editorMarker: { markers.marker(of: $0) })
+      changeBacks: changeBacks, adoptsAs: adoptsAs, mayBlank: mayBlank, editorMarker: { markers.marker(of: $0) })
   }
 
   /// Looks whether git is at work; its changes count only when it has finished.
@@ -30,5 +30,18 @@ extension Workspace {
       hasGitWorked = true
     }
     gitWork = work
+    let found = repository?.head()
+    guard found != head else { return }
+    if head != nil, repository?.wasMovedByCommit() != true { headMovedAt = now }
+    try client.transaction { try $0.setNote(Self.headNote, found) }
+    head = found
+  }
+
+  /// How many edits and new files came with a move of HEAD: in one checkout they and the deletes are one deed.
+  func writesOfCheckout(_ collection: Collection, at time: WallTime) -> Int {
+    let isRecent = { (at: WallTime) in time - at < AbsenceDecision.accidentSpan }
+    recentWrites[collection.folder]?.removeAll { !isRecent($0.at) }
+    guard let headMovedAt, isRecent(headMovedAt) else { return 0 }
+    return recentWrites[collection.folder]?.reduce(0) { $0 + $1.count } ?? 0
   }
 }

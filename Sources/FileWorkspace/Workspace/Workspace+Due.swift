@@ -53,6 +53,7 @@ extension Workspace {
       guard try photosToScan.contains(collection.folder) || hasOpenPhotoAbsences(collection) else { continue }
       try scanPhotos(of: collection, hasGitWorked: hasGitWorked, &report)
     }
+    for collection in collections { try settleBlanks(collection, after: Self.absenceProof, &report) }
     try writeDueKeys(&report)
     try takeLateTexts(&report)
     report.add(try writeProblemNotes())
@@ -70,6 +71,7 @@ extension Workspace {
     if !photosToScan.isEmpty { times.append(now + PhotoFiling.quiet) }
     if !lookAgain.isEmpty { times.append(again.due(first: settings.settle)) }
     if let due = try nextProblemNote() { times.append(due) }
+    if let since = waitingBlanks.values.map(\.since).min() { times.append(since + Self.absenceProof) }
     if try !journal.replacedFiles().isEmpty { times.append(sweptAt + Self.sweepInterval) }
     try client.read { transaction in
       if let due = try Mirror(transaction).nextKeyDue() { times.append(due) }
@@ -103,6 +105,9 @@ extension Workspace {
     defer { clockShowed = now }
     // At first it is not known what an earlier run's clock showed.
     if let clockShowed, now >= clockShowed { return }
+    for path in waitingBlanks.keys where waitingBlanks[path].map({ $0.since > now }) ?? false {
+      waitingBlanks[path]?.since = now
+    }
     (again, listedAt, sweptAt, nextTrashSweep) = (Retry(), [:], WallTime(nanoseconds: 0), nil)
     try client.transaction { try Mirror($0).setBack(to: now, keyDelay: Self.keyDelay) }
   }

@@ -22,6 +22,8 @@ extension Workspace {
     _ paths: [String], _ collection: Collection, batchCount: Int = Workspace.batchCount,
     _ report: inout WorkspaceReport
   ) throws {
+    // Everything is looked at once its files are adopted.
+    guard adoptions[collection.folder] == nil else { return }
     try watchGit()
     if gitWork != nil {
       for path in paths { lookAgain.insert(PathKey(path)) }
@@ -64,6 +66,8 @@ extension Workspace {
     }
     report.add(decided.report)
     for edit in decided.edits { changeBacks.note(edit) }
+    if decided.report.queued > 0 { recentWrites[collection.folder, default: []].append((now, decided.report.queued)) }
+    try noteBlanks(decided.blanking, among: batch.map(\.path), collection)
     for reading in batch { waitingForEditor[PathKey(reading.path)] = nil }
     for (path, marker) in decided.waiting { waitingForEditor[PathKey(path)] = marker }
     for path in decided.lookAgain { lookAgain.insert(PathKey(path)) }
@@ -186,6 +190,10 @@ extension Workspace {
 
   /// Writes what changed in the engine's rows of one collection into its files.
   func writeRows(of collection: Collection, _ report: inout WorkspaceReport) throws {
+    guard adoptions[collection.folder] == nil else {
+      _ = try isAdopted(collection, &report)
+      return
+    }
     try watchGit()
     guard gitWork == nil, unscannable[collection.folder] == nil else { return }
     var seen: Set<String> = []

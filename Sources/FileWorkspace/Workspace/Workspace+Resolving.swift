@@ -3,7 +3,10 @@ import OfflineEngine
 
 extension Workspace {
   /// Settles the conflicts of one row for one side, as the file operations do (DESIGN section 4).
+  ///
+  /// The path of a collection's folder stands for all its files while their adoption is held.
   public func resolve(_ target: WorkspaceTarget, keepsMine: Bool) throws -> WorkspaceChange {
+    if let change = try resolveAdoption(target, keepsMine: keepsMine) { return change }
     let (first, collection) = try conflict(target)
     let key = first.mutation.write.key
     var change = WorkspaceChange(path: first.path ?? "", message: "")
@@ -21,6 +24,17 @@ extension Workspace {
       }
     }
     change.report.add(try writeRows())
+    return change
+  }
+
+  private func resolveAdoption(_ target: WorkspaceTarget, keepsMine: Bool) throws -> WorkspaceChange? {
+    guard case .path(let path) = target, let collection = collections.first(where: { $0.folder == path }) else {
+      return nil
+    }
+    var change = WorkspaceChange(path: path, message: "")
+    guard let count = try chooseAdoption(keepsMine ? .mine : .theirs, collection, &change.report) else { return nil }
+    change.message =
+      "\(count) files settled: " + (keepsMine ? "yours are sent" : "the server's rows are kept, yours are in the trash")
     return change
   }
 

@@ -10,6 +10,10 @@ extension Workspace {
   func scan(
     _ collection: Collection, deleteAfter: Duration?, isConfirmed: Bool = false, _ report: inout WorkspaceReport
   ) throws {
+    guard adoptions[collection.folder] == nil else {
+      _ = try isAdopted(collection, &report)
+      return
+    }
     try watchGit()
     guard gitWork == nil else { return }
     let startedAt = now
@@ -32,6 +36,7 @@ extension Workspace {
     let unreadable = found.unreadableNames.map { WorkspacePath.joined(collection.folder, Self.printable($0)) }
     let same = try filesReadAgain(found, known, collection)
     try reconcile(try pathsToRead(found, known, besides: same, unreadable, collection), collection, &report)
+    try settleBlanks(collection, after: .zero, &report)
     for path in unreadable {
       note(problem: "the name is not UTF-8; it is left alone until the file is renamed", at: path, &report)
     }
@@ -146,7 +151,14 @@ extension Workspace {
     _ found: FolderScan, _ startedAt: WallTime, _ collection: Collection, after: Duration, isConfirmed: Bool,
     _ report: inout WorkspaceReport
   ) throws {
-    let isFolderDoubtful = !found.isSameFolder && found.absent.count * 2 > found.files.count + found.absent.count
+    let former = formerFolders[collection.folder]
+    let isSameFolder = found.isSameFolder && (former.map { $0 == found.identity.file } ?? true)
+    let isFolderDoubtful =
+      !isConfirmed && !isSameFolder && found.absent.count * 2 > found.files.count + found.absent.count
+    if former != found.identity.file, !isFolderDoubtful {
+      try client.transaction { try $0.setNote(Self.folderNote(collection), found.identity.file.text) }
+      formerFolders[collection.folder] = found.identity.file
+    }
     let settled: DecisionResult
     do {
       settled = try client.transaction { transaction in
@@ -154,7 +166,7 @@ extension Workspace {
           decision: try PathDecision(
             workspace: parts(for: collection, transaction), collection: collection, transaction: transaction),
           startedAt: startedAt, after: after, isConfirmed: isConfirmed, unsettled: lookAgain,
-          hasGitWorked: hasGitWorked)
+          hasGitWorked: hasGitWorked, writesOfCheckout: writesOfCheckout(collection, at: startedAt))
         try absences.decide(found, isFolderDoubtful: isFolderDoubtful)
         try keep(absences.decision.result.trash)
         return absences.decision.result
@@ -174,7 +186,10 @@ extension Workspace {
   /// Lets everything go that waits for a person's word: files missing in large numbers are deleted on the server.
   public func confirm() throws -> WorkspaceReport {
     var report = WorkspaceReport()
+    mayBlank = nil
+    defer { mayBlank = [] }
     for collection in collections {
+      _ = try chooseAdoption(.each, collection, &report)
       try scan(collection, deleteAfter: .zero, isConfirmed: true, &report)
       try scanPhotos(of: collection, deleteAfter: .zero, isConfirmed: true, &report)
     }
@@ -194,11 +209,13 @@ struct AbsenceDecision {
   let unsettled: Set<PathKey>
   /// Whether git has worked since the last complete listing.
   let hasGitWorked: Bool
+  /// How many edits and new files came with a move of HEAD just now.
+  let writesOfCheckout: Int
 
   /// This many side files gone at once are an accident or git, not a choice.
   private static let sidesAtOnce = 3
   /// Files that go within this time go together.
-  private static let accidentSpan = Duration.seconds(10)
+  static let accidentSpan = Duration.seconds(10)
 
   mutating func decide(_ found: FolderScan, isFolderDoubtful: Bool) throws {
     let (collection, mirror) = (decision.collection, decision.mirror)
@@ -230,11 +247,13 @@ struct AbsenceDecision {
     let waiting = absent.filter { !$0.isHeld }
     // One that follows others into a hold belongs to the same accident.
     let together = absent.filter { !$0.isHeld || startedAt - ($0.absentSince ?? startedAt) < Self.accidentSpan }
-    let isAccident = !isConfirmed && (isFolderDoubtful || VanishingBrake.holds(together.count, of: total))
+    let isAccident =
+      !isConfirmed && (isFolderDoubtful || VanishingBrake.holds(together.count + writesOfCheckout, of: total))
     if isAccident, !waiting.isEmpty {
       decision.result.report.note(
         .held, collection.folder,
-        "\(waiting.count) of \(total) files are missing; nothing is deleted until 'tidemark confirm', or they come back"
+        "\(waiting.count) of \(total) files are missing\(writesOfCheckout > 0 ? " after a checkout" : ""); nothing is deleted "
+          + "until 'tidemark confirm', or they come back"
       )
     }
     for var entry in absent {

@@ -18,12 +18,16 @@ public struct WorkspaceParts: Sendable {
   public var settler: ConflictSettler?
   /// Finds the git repository that the workspace lies in, at its folder or above.
   public var findRepository: @Sendable () -> GitRepository?
+  /// What happened while the workspace was opened; the first report tells it.
+  public var openingEvents: [WorkspaceEvent]
 
   /// The parts of one workspace.
   public init(
     settings: WorkspaceSettings, client: UserEngine, files: any FileSystem, environment: EngineEnvironment,
-    settler: ConflictSettler? = nil, findRepository: (@Sendable () -> GitRepository?)? = nil
+    settler: ConflictSettler? = nil, findRepository: (@Sendable () -> GitRepository?)? = nil,
+    openingEvents: [WorkspaceEvent] = []
   ) {
+    self.openingEvents = openingEvents
     self.settings = settings
     self.client = client
     self.files = files
@@ -59,6 +63,8 @@ public actor Workspace {
 
   /// By what each collection's folder is known again within this run.
   var folderIdentities: [String: FolderIdentity] = [:]
+  /// By what each collection's folder was known in the run before, which knew another number of the mount.
+  var formerFolders: [String: FileIdentity] = [:]
   /// Why a collection's listing cannot be trusted now, by folder.
   var unscannable: [String: ScanError] = [:]
   /// Names in each folder that a new file may not take, by folder, folded as `FileNames` folds them.
@@ -94,8 +100,26 @@ public actor Workspace {
   var gitWork: String?
   /// Whether git has worked since the last complete listing: what is missing then may be its doing.
   var hasGitWorked = false
+  /// Where HEAD stood when last looked at.
+  var head: String?
+  /// When HEAD was last found elsewhere.
+  var headMovedAt: WallTime?
+  /// How many edits and new files of a folder were queued when; no longer than an accident may take.
+  var recentWrites: [String: [(at: WallTime, count: Int)]] = [:]
+  /// Edits that would blank columns and wait for what comes with them, by path.
+  var waitingBlanks: [PathKey: BlankingEdit] = [:]
+  /// Those of them that wait for a person.
+  var heldBlanks: [PathKey: BlankingEdit] = [:]
+  /// Files whose edits may blank columns; `nil` for all.
+  var mayBlank: Set<PathKey>? = []
   /// Whether everything is to be looked at, since something was held back.
   var needsScan = false
+  /// Adoptions that are not over, by folder.
+  var adoptions: [String: Adoption] = [:]
+  /// What becomes of files that differ from rows while nothing is known of them.
+  var adoptsAs = AdoptionChoice.each
+  /// What is to be told of the time before `start`.
+  private var openingEvents: [WorkspaceEvent]
 
   /// The workspace's tables in the engine's file.
   public static let migrations = Migration.workspace
@@ -112,6 +136,7 @@ public actor Workspace {
     inspectPhoto = parts.inspectPhoto
     settler = parts.settler
     findRepository = parts.findRepository
+    openingEvents = parts.openingEvents
     let clock = parts.environment.clock
     let milliseconds: @Sendable () -> Int64 = { clock.now().nanoseconds / 1_000_000 }
     journal = MirrorJournal(
@@ -143,6 +168,8 @@ public actor Workspace {
   /// To be called before any scan.
   public func start() throws -> WorkspaceReport {
     var report = WorkspaceReport()
+    report.events = openingEvents
+    openingEvents = []
     try watchClock()
     try StateFolder.create(in: files)
     for collection in collections {
@@ -162,6 +189,14 @@ public actor Workspace {
     }
     for entry in try clearPhotoTransfers() {
       report.note(.note, entry.path, "a photo of an interrupted run was kept in the trash")
+    }
+    try beginAdoptions()
+    try client.read { transaction in
+      head = try transaction.note(Self.headNote)
+      for collection in collections {
+        formerFolders[collection.folder] = try transaction.note(Self.folderNote(collection)).flatMap(FileIdentity.init)
+      }
+      heldBlanks = try HeldEdits(transaction).all()
     }
     return report
   }
@@ -183,6 +218,10 @@ public actor Workspace {
     }
     return report
   }
+
+  static let headNote = "git_head"
+
+  static func folderNote(_ collection: Collection) -> String { "folder \(collection.folder)" }
 
   /// Looks at the given paths; other than rows' and side files they are ignored.
   public func look(at paths: [String]) throws -> WorkspaceReport {

@@ -39,6 +39,10 @@ public struct WorkspaceSummary: Sendable, Hashable {
     public var until: WallTime
   }
 
+  /// What is held and what a person can do about it, a sentence each.
+  public var holds: [String] = []
+  /// Collections whose files wait until all rows were read once.
+  public var adopting: [String] = []
   /// Files that are gone and whose rows will be deleted unless they come back.
   public var missing: [MissingFile] = []
   /// The photos that something is still to be done about.
@@ -68,11 +72,42 @@ public struct WorkspaceSummary: Sendable, Hashable {
           table: collection.table, folder: collection.folder, files: isThere ? known - absent.count : 0,
           rows: try transaction.cachedRowCount(collection.table)))
       conflictedDeletes += try SideFiles(transaction).all(collection.folder).count { $0.kind == .deleted }
-      held += try transaction.heldVanishedRows(collection.table)
+      switch try transaction.adoption(collection.folder) {
+      case .held(let unknown, let differing):
+        held += unknown + differing
+        holds.append(
+          "\(collection.folder): "
+            + Workspace.question(collection.folder, unknown: unknown, differing: differing))
+      case .waiting, .chosen: adopting.append(collection.folder)
+      case nil: break
+      }
+      let blanking = try HeldEdits(transaction).all().values.filter { edit in
+        WorkspacePath.folder(of: edit.path) == collection.folder
+      }
+      held += blanking.count
+      if !blanking.isEmpty {
+        holds.append("\(collection.folder): \(BlankingEdit.sentence(Array(blanking)))")
+      }
+      let vanished = try transaction.heldVanishedRows(collection.table)
+      held += vanished
+      if vanished > 0 {
+        holds.append(
+          "\(collection.folder): \(vanished) rows vanished from the server at once; their files stay until 'tidemark "
+            + "confirm', or the rows come back")
+      }
       if !isThere {
         held += known
+        if known > 0 {
+          holds.append("\(collection.folder): the folder is missing with its \(known) files; put it back")
+        }
       } else {
-        held += absent.count(where: \.isHeld)
+        let heldPaths = absent.filter(\.isHeld).map(\.lastPath).sorted()
+        held += heldPaths.count
+        if !heldPaths.isEmpty {
+          holds.append(
+            "\(collection.folder): \(heldPaths.count) of \(known) files are missing (\(Self.short(heldPaths))); put them "
+              + "back, or 'tidemark confirm' deletes their rows")
+        }
         missing += absent.filter { !$0.isHeld }.map { entry in
           MissingFile(
             path: entry.lastPath,
@@ -80,6 +115,13 @@ public struct WorkspaceSummary: Sendable, Hashable {
         }
       }
     }
+  }
+}
+
+extension WorkspaceSummary {
+  /// The first of some paths.
+  static func short(_ paths: [String]) -> String {
+    paths.prefix(3).joined(separator: ", ") + (paths.count > 3 ? ", …" : "")
   }
 }
 

@@ -64,6 +64,14 @@ extension EngineTransaction {
   /// How many rows of the table the server no longer shows and that wait for a person.
   public func heldVanishedRows(_ table: String) throws -> Int { try pullState(table).heldVanished }
 
+  /// Has the next pull read every row of the table anew, whatever is known of it; queued writes stay.
+  public func forgetVersions(_ table: String) throws {
+    try database.execute("DELETE FROM pull_state WHERE user_id = ? AND table_name = ?", [.text(user), .text(table)])
+    try database.execute(
+      "UPDATE cached_row SET version = NULL WHERE user_id = ? AND table_name = ? AND body IS NOT NULL",
+      [.text(user), .text(table)])
+  }
+
   /// Whether a pull of the table has ever come to its end: before that, absence means nothing.
   public func hasBeenSwept(_ table: String) throws -> Bool { try pullState(table).sweptAt != nil }
 }

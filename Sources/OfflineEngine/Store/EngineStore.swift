@@ -82,6 +82,11 @@ public final class EngineStore: Sendable {
       database: database, user: user, schema: schema, clock: clock, news: news, uses: uses, queries: queries)
   }
 
+  /// What is wrong with the file where an error says that it is damaged, or none of SQLite's; `nil` for other errors.
+  public static func damage(_ error: any Error) -> String? {
+    if case SQLiteError.damaged(_, let reason)? = error as? SQLiteError { reason } else { nil }
+  }
+
   /// Whether what a transaction threw is a trouble of the device that may pass: a full disk, a database that is busy.
   public static func mayPass(_ error: any Error) -> Bool { (error as? SQLiteError)?.mayPass ?? false }
 }

@@ -81,10 +81,7 @@ struct StatusCommand: Command {
         "refused   \(report.rejected): see the *.refused.json files; fix and rename one to try again, or delete it. For a "
           + "row that is new, save its own file again")
     }
-    if report.held > 0 {
-      lines.append(
-        "held      \(report.held): missing in large numbers; put them back, or 'tidemark confirm' if they are to go")
-    }
+    lines += report.holds.map { "held      \(Terminal.safe($0))" }
     if let error = report.lastError { lines.append("stopped   \(Terminal.safe(error))") }
     if let time = report.nextTryAt, !report.errorNeedsPerson {
       lines.append("next try  at \(time); 'tidemark sync' tries at once")

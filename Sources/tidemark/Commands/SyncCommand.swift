@@ -51,7 +51,8 @@ struct SyncCommand: Command {
     return .worst(of: statuses)
   }
 
-  private static func report(_ result: SyncResult, _ terminal: Terminal) -> ExitStatus {
+  /// Prints what a sync came to.
+  static func report(_ result: SyncResult, _ terminal: Terminal) -> ExitStatus {
     if terminal.isJSON {
       terminal.print(.object(result.counts))
     } else {

@@ -12,7 +12,7 @@ enum ChildProgram {
 
   /// Runs a program, found as a shell finds it, on this process's terminal.
   ///
-  /// Ctrl-C is the program's while it runs.
+  /// Ctrl-C is the program's while it runs, unless its output is captured; then it has no input either.
   ///
   /// - Parameters:
   ///   - words: Its name and its arguments.
@@ -31,6 +31,7 @@ enum ChildProgram {
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
       posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
       posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+      posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
     }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -41,7 +42,8 @@ enum ChildProgram {
     posix_spawnattr_setsigdefault(&attributes, &signals)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
 
-    let before = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
+    // A program that nobody sees has no use for Ctrl-C; whoever runs it has.
+    let before = capturesOutput ? [] : [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
     defer { for (number, handler) in before { signal(number, handler) } }
     var child: pid_t = 0
     let arguments = words.map { strdup($0) } + [nil]

@@ -3,16 +3,13 @@ import FileWorkspace
 import Glibc
 
 /// The merge driver in a workspace's git repository.
-///
-/// This is the one place that runs git, and it runs nothing but `git rev-parse` and `git config`.
 struct MergeDriver {
   let workspace: WorkspaceFolder
-  private let environment: [String: String]
+  private let program: GitProgram
 
   init(_ workspace: WorkspaceFolder, environment: [String: String]) {
     self.workspace = workspace
-    // Git sets these for its hooks; they would mean another repository than the workspace's.
-    self.environment = environment.filter { !["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"].contains($0.key) }
+    program = GitProgram(workspace, environment: environment)
   }
 
   /// Whether the workspace lies in a working tree of git.
@@ -90,7 +87,7 @@ struct MergeDriver {
   }
 
   private func git(_ words: [String]) throws(CommandFailure) -> ChildProgram.Finished {
-    try ChildProgram.run(["git", "-C", workspace.path] + words, environment: environment, capturesOutput: true)
+    try program.run(words)
   }
 
   /// This program's own file: git may run with another PATH.

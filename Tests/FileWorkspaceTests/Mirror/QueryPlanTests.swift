@@ -10,6 +10,8 @@ struct QueryPlanTests {
   /// The statements that are meant to walk a whole collection or table, by how they begin.
   private static let walks = [
     "SELECT * FROM mirror WHERE collection = ?", "SELECT count(*)", "SELECT path FROM mirror",
+    // A repair forgets it all.
+    "DELETE FROM mirror WHERE collection = ?", "UPDATE cached_row SET version = NULL WHERE user_id = ?",
     // A person's short form of a key.
     "SELECT key, path FROM mirror WHERE collection = ?1 AND path IS NOT NULL AND substr",
     // Ends at the first rows that it meets.

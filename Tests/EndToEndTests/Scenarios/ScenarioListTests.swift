@@ -1,0 +1,22 @@
+import Foundation
+import Testing
+
+@Suite("The list of scenarios") struct ScenarioListTests {
+  @Test("every id of the list has a test, and every test's id is on the list")
+  func complete() throws {
+    let folder = "\(Tidemark.packageRoot)/Tests"
+    let list = try String(contentsOfFile: "\(folder)/Scenarios.txt", encoding: .utf8)
+    let ids = Set(
+      list.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap {
+        $0.split(separator: " ").first.map(String.init)
+      })
+    var tested: Set<String> = []
+    let names = try #require(FileManager.default.enumerator(atPath: folder))
+    for case let name as String in names where name.hasSuffix(".swift") {
+      let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+      for match in text.matches(of: #/@Test\(\s*"([A-Z]+-[0-9]+): /#) { tested.insert(String(match.output.1)) }
+    }
+    #expect(ids.subtracting(tested).isEmpty && !ids.isEmpty, "without a test: \(ids.subtracting(tested).sorted())")
+    #expect(tested.subtracting(ids).isEmpty, "not on the list: \(tested.subtracting(ids).sorted())")
+  }
+}
