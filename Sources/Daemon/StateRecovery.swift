@@ -1,5 +1,4 @@
 import FileWorkspace
-import FoundationEssentials
 import Glibc
 import OfflineEngine
 import SupabaseAPI
@@ -45,7 +44,7 @@ enum StateRecovery {
   ///
   /// - Returns: Where they are, relative to the workspace.
   static func setAside(_ folder: WorkspaceFolder, _ clock: any EngineClock) throws(DaemonError) -> String {
-    let name = "lost-\(clock.now().text.replacingOccurrences(of: ":", with: ""))"
+    let name = "lost-\(clock.now().text.filter { $0 != ":" })"
     let target = "\(folder.statePath)/\(name)"
     if mkdir(target, 0o700) != 0, errno != EEXIST {
       throw .file(path: target, reason: "cannot make this folder: \(String(cString: strerror(errno)))")

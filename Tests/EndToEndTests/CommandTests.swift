@@ -54,8 +54,8 @@ import Testing
       #expect(
         Set(status.keys) == [
           "server", "user", "network", "watching", "pending", "rejected", "conflicted", "conflictedDeletes",
-          "problems", "held", "lastSyncedAt", "outdated", "lastError", "nextTryAt", "live", "liveReason", "waits",
-          "photos", "collections",
+          "problems", "held", "holds", "lastSyncedAt", "outdated", "lastError", "nextTryAt", "live", "liveReason",
+          "waits", "photos", "collections",
         ])
       #expect(status["server"] as? String == site.url)
       #expect(status["watching"] as? Bool == isWatching)

@@ -24,7 +24,7 @@ extension Workspace {
   /// Looks whether git is at work; its changes count only when it has finished.
   func watchGit() throws {
     repository = repository ?? findRepository()
-    let work = repository?.work()?.description
+    let work = repository?.work().map { "\($0.description) since \(WallTime(nanoseconds: $0.since.nanoseconds).text)" }
     if work == nil, gitWork != nil {
       needsScan = true
       hasGitWorked = true
@@ -36,6 +36,29 @@ extension Workspace {
     try client.transaction { try $0.setNote(Self.headNote, found) }
     head = found
   }
+
+  /// Says that git is waited for, unless it is quickly over; after a while once more, and louder.
+  func tellGitWait(_ report: inout WorkspaceReport) {
+    guard let gitWork else {
+      if gitWait?.told != nil { report.note(.solved, "", "git has finished; its result is looked at") }
+      gitWait = nil
+      return
+    }
+    let wait = gitWait ?? (since: now, told: nil)
+    gitWait = wait
+    switch (now - wait.since, wait.told) {
+    case (Self.gitWaitIsLong..., .note):
+      report.note(
+        .held, "", "still waiting for git: \(gitWork); finish or abort it, nothing is sent or written until then")
+      gitWait?.told = .held
+    case (Self.gitInterval..., nil):
+      report.note(.note, "", "waiting for git: \(gitWork)")
+      gitWait?.told = .note
+    default: break
+    }
+  }
+
+  private static let gitWaitIsLong = Duration.seconds(600)
 
   /// How many edits and new files came with a move of HEAD: in one checkout they and the deletes are one deed.
   func writesOfCheckout(_ collection: Collection, at time: WallTime) -> Int {

@@ -23,7 +23,7 @@ extension Workspace {
   /// How long a new file is left alone before its key is written into it (DESIGN section 4).
   static let keyDelay = Duration.seconds(30)
   /// How often it is looked whether git has finished.
-  private static let gitInterval = Duration.seconds(1)
+  static let gitInterval = Duration.seconds(1)
   /// How often files that left their paths are looked over.
   private static let sweepInterval = Duration.seconds(60)
 
@@ -32,6 +32,7 @@ extension Workspace {
     var report = WorkspaceReport()
     try watchClock()
     try watchGit()
+    tellGitWait(&report)
     if hasUnsettled {
       hasUnsettled = false
       for settled in writeBack.settle(try journal.pendingIntents()) { count(settled.outcome, settled.intent, &report) }

@@ -98,6 +98,8 @@ public actor Workspace {
   var clockShowed: WallTime?
   /// What git was doing when last looked at.
   var gitWork: String?
+  /// When it was first seen at it, and what was told of that.
+  var gitWait: (since: WallTime, told: WorkspaceEvent.Kind?)?
   /// Whether git has worked since the last complete listing: what is missing then may be its doing.
   var hasGitWorked = false
   /// Where HEAD stood when last looked at.

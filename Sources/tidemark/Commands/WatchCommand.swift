@@ -18,7 +18,8 @@ struct WatchCommand: Command {
     let world = World(context.environment)
     let workspace = try OpenWorkspace(folder, environment: world.environment)
     let autocommit = Autocommit(folder, workspace.settings, environment: context.environment)
-    let run = try WatchRun(workspace, commit: { autocommit.run() }) { line in Self.print(event: line, terminal) }
+    let run = try WatchRun(
+      workspace, commit: { autocommit.run() }, log: { line in Self.print(event: line, terminal) })
     try await run.run(stop: StopSignal.received()) {
       if terminal.isJSON {
         terminal.print(JSONValue.object(["watching": .string(folder.path)]).serialized())

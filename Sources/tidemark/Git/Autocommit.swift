@@ -97,7 +97,7 @@ struct Autocommit: Sendable {
       case UInt8(ascii: "D"): return Change(kind: .removed, path: path, isUntracked: false)
       default: return nil
       }
-    }
+    }.sorted { $0.path < $1.path }
   }
 
   /// Whether a file is a row's, or a photo.

@@ -17,6 +17,9 @@ import Testing
       for match in text.matches(of: #/@Test\(\s*"([A-Z]+-[0-9]+): /#) { tested.insert(String(match.output.1)) }
     }
     #expect(ids.subtracting(tested).isEmpty && !ids.isEmpty, "without a test: \(ids.subtracting(tested).sorted())")
-    #expect(tested.subtracting(ids).isEmpty, "not on the list: \(tested.subtracting(ids).sorted())")
+    // Other suites name their tests by ids of kinds that are not played here.
+    let kinds = Set(ids.map { $0.prefix { $0 != "-" } })
+    let unlisted = tested.filter { kinds.contains($0.prefix { $0 != "-" }) }.subtracting(ids)
+    #expect(unlisted.isEmpty, "not on the list: \(unlisted.sorted())")
   }
 }

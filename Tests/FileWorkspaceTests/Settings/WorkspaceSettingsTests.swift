@@ -166,7 +166,7 @@ import Testing
   static let mistakes = [
     Mistake(
       "\"$schema\"", "\"colections\"",
-      "2:3: unknown member 'colections'; expected one of server, collections, pullEvery, settle, deleteAfter, conflicts, live"
+      "2:3: unknown member 'colections'; expected one of server, collections, pullEvery, settle, deleteAfter, conflicts, live, git"
     ),
     Mistake(
       "\"folder\": \"tasks\"", "\"foldr\": \"tasks\"",
