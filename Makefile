@@ -10,7 +10,7 @@ SWIFT ?= swift
 CASES ?= Tests/StandInServerTests/Conformance
 CLIENTS = .build/clients-venv
 
-.PHONY: help setup setup-tests run test scenarios conformance test-clients sim lint format release install bench docs clean
+.PHONY: help setup setup-tests run test scenarios conformance test-clients sim sim-sabotage fuzz soak lint format release install bench docs clean
 
 help:
 	@echo "make setup    install the missing Debian packages"
@@ -20,6 +20,9 @@ help:
 	@echo "make conformance  play a folder of answers recorded from a real PostgREST against 'tidemark serve' (CASES=DIR)"
 	@echo "make test-clients  run the real Python clients against 'tidemark serve' (SERVICES=\"auth rest\" for some)"
 	@echo "make sim      live thousands of simulated days of several replicas (SEEDS=1..2000)"
+	@echo "make sim-sabotage  show which classic faults, put in one at a time, the simulated days catch (FAULTS=\"a b\" for some)"
+	@echo "make fuzz     let coverage lead strange inputs to the readers of JSON, queries, frames and settings (SECONDS=60 each)"
+	@echo "make soak     hours: long sets of seeds, 500 kills of a real watcher, an hour of a running one"
 	@echo "make release  build the program for use: .build/release/tidemark"
 	@echo "make install  put it into $(PREFIX)/bin"
 	@echo "make bench    measure it beside what this machine can do at best (BENCH=--quick for a short look)"
@@ -86,6 +89,30 @@ sim:
 	$(SWIFT) build -c release --product tidemark-sim
 	@"$$($(SWIFT) build -c release --show-bin-path)/tidemark-sim" --seeds $(SEEDS)
 
+# A line a fault: the first seed that catches it, and by what. The faults are text edits of a copy of the sources.
+FAULTS ?=
+sim-sabotage:
+	@cd Tests && SEEDS=$(SEEDS) SWIFT="$(SWIFT)" python3 -B -m Sabotage run $(FAULTS)
+
+# What it finds lies in .build/fuzz, and is kept for the next time.
+SECONDS ?= 60
+fuzz:
+	$(SWIFT) build -c release --product tidemark-fuzz --scratch-path .build/fuzz-build --sanitize=fuzzer -Xswiftc -DFUZZER
+	@for target in json query frames settings; do \
+	  mkdir -p .build/fuzz/$$target; \
+	  FUZZ=$$target "$$($(SWIFT) build -c release --scratch-path .build/fuzz-build --show-bin-path)/tidemark-fuzz" \
+	    -max_total_time=$(SECONDS) -max_len=4096 -artifact_prefix=.build/fuzz/$$target- -verbosity=0 -print_final_stats=1 \
+	    .build/fuzz/$$target || exit 1; \
+	done
+
+# Some hours. What `make test` does of each in seconds, to the full.
+soak: setup-tests
+	$(MAKE) sim SEEDS=1..100000
+	$(SWIFT) build --build-tests
+	TIDEMARK_KILLS=500 TIDEMARK_SOAK_SECONDS=3600 TIDEMARK="$$($(SWIFT) build --show-bin-path)/tidemark" \
+	  $(SWIFT) test --skip-build --filter WatchKillTests --filter SoakTests
+	$(MAKE) fuzz SECONDS=600
+
 # The library's documentation, from its comments and its articles.
 docs: setup
 	@mkdir -p .build/symbols
@@ -98,6 +125,7 @@ docs: setup
 	@echo "The documentation is in .build/docs"
 
 lint:
+	@cd Tests && python3 -B -m Sabotage check
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
 
 format:

@@ -62,6 +62,10 @@ let package = Package(
       path: "Sources/Simulator", swiftSettings: strict),
 
     .executableTarget(
+      name: "tidemark-fuzz", dependencies: ["FileWorkspace", "StandInServer", "LosslessJSON", "WebSocket"],
+      path: "Sources/Fuzzing", swiftSettings: strict),
+
+    .executableTarget(
       name: "tidemark-conformance", dependencies: ["StandInServer", "LosslessJSON"], path: "Sources/Conformance",
       swiftSettings: strict),
 
@@ -89,7 +93,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "DaemonTests", dependencies: ["Daemon"], swiftSettings: strict),
     .testTarget(name: "TidemarkTests", dependencies: ["tidemark"], exclude: ["Goldens"], swiftSettings: strict),
-    .testTarget(name: "SimulatorTests", dependencies: ["tidemark-sim"], swiftSettings: strict),
+    .testTarget(
+      name: "SimulatorTests", dependencies: ["tidemark-sim"], exclude: ["Days"], swiftSettings: strict),
+    .testTarget(name: "FuzzingTests", dependencies: ["tidemark-fuzz"], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests", dependencies: ["tidemark", "offline-tasks", "tidemark-conformance"], swiftSettings: strict),
   ]

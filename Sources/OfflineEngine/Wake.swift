@@ -1,11 +1,14 @@
 import Synchronization
 
-/// A bell that one loop waits on: rung while nobody waits, it rings as soon as somebody does; many rings are one.
+/// A bell that loops wait on: rung while nobody waits, it rings as soon as somebody does; many rings are one.
+///
+/// A ring ends the waits of all who wait just then.
 package final class Wake: Sendable {
   private struct State {
     var isRung = false
     var isFinished = false
-    var waiter: (id: UInt64, continuation: CheckedContinuation<Void, Never>)?
+    /// In the order in which they came.
+    var waiters: [(id: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
     var nextID: UInt64 = 0
   }
 
@@ -14,20 +17,23 @@ package final class Wake: Sendable {
   /// A bell that nobody has rung.
   package init() {}
 
-  /// Ends the wait of now, or the next one.
+  /// How many wait just now.
+  var waiterCount: Int { state.withLock(\.waiters.count) }
+
+  /// Ends the waits of now, or the next one.
   package func ring() { release { $0.isRung = true } }
 
   /// Ends every wait at once, now and later.
   package func finish() { release { $0.isFinished = true } }
 
   private func release(_ change: (inout State) -> Void) {
-    let waiter = state.withLock { state in
+    let waiters = state.withLock { state in
       change(&state)
-      defer { state.waiter = nil }
-      if state.waiter != nil { state.isRung = false }
-      return state.waiter?.continuation
+      defer { state.waiters = [] }
+      if !state.waiters.isEmpty { state.isRung = false }
+      return state.waiters
     }
-    waiter?.resume()
+    for waiter in waiters { waiter.continuation.resume() }
   }
 
   /// Waits for a ring, at most for `limit`, or for ever when it is `nil`.
@@ -52,16 +58,15 @@ package final class Wake: Sendable {
             state.isRung = false
             return true
           }
-          state.waiter = (id, continuation)
+          state.waiters.append((id, continuation))
           return false
         }
         if isDone { continuation.resume() }
       }
     } onCancel: {
       let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-        guard let waiter = state.waiter, waiter.id == id else { return nil }
-        state.waiter = nil
-        return waiter.continuation
+        guard let place = state.waiters.firstIndex(where: { $0.id == id }) else { return nil }
+        return state.waiters.remove(at: place).continuation
       }
       waiter?.resume()
     }

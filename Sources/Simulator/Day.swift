@@ -8,6 +8,8 @@ struct Day: Sendable {
   var accessTokenSeconds: Int
   /// Whether changes are heard of as they are made.
   var isLive: Bool
+  /// Whether one device is all there is: then nothing may ever be in conflict.
+  var isLone: Bool
   /// The greatest distance of a device's clock from the true time, in seconds.
   var skewSeconds: Int
   var weather: Weather
@@ -16,72 +18,35 @@ struct Day: Sendable {
   /// The longest pause between two things that people do, in milliseconds.
   var pauseMilliseconds: Int
   var rowsAtStart: Int
-  var weights: [(weight: Int, choice: Deed.Kind)]
 
   /// Things that people do on a day.
   static let deedCount = 20
 
-  init(_ random: inout SeededRandom) {
-    devices =
-      random.oneIn(4) ? [1 + random.number(below: 3), 1 + random.number(below: 2)] : [1 + random.number(below: 3)]
-    pullSeconds = random.pick([10, 30, 60]) ?? 30
-    conflicts = random.pick(weighted: [(4, "hold"), (1, "mine"), (1, "theirs")])
-    isLive = random.oneIn(2)
-    accessTokenSeconds = random.oneIn(3) ? 120 : 3_600
-    skewSeconds = random.oneIn(3) ? 7_200 : 0
+  /// A day as it may be, and how likely each kind of deed is on it.
+  static func drawn(_ random: inout SeededRandom) -> (day: Day, weights: [(weight: Int, choice: Deed.Kind)]) {
+    let isLone = random.oneIn(6)
     let isCalm = random.oneIn(4)
-    weather = Weather(
-      delayMilliseconds: random.pick([5, 60, 900]) ?? 60, trouble: isCalm ? 0 : random.pick([10, 60, 200]) ?? 0)
-    eventDelayMilliseconds = random.pick([2, 40, 600]) ?? 2
-    overflow = random.oneIn(3) ? 150 : 0
-    pauseMilliseconds = random.pick([30, 900, 20_000]) ?? 900
-    rowsAtStart = random.number(below: 6)
-    weights = Deed.Kind.allCases.map { kind in
-      if kind.isFault, isCalm { return (0, kind) }
-      return (random.number(below: kind.isFault ? 3 : 12), kind)
+    let day = Day(
+      devices: isLone
+        ? [1]
+        : random.oneIn(4) ? [1 + random.number(below: 3), 1 + random.number(below: 2)] : [1 + random.number(below: 3)],
+      pullSeconds: random.pick([10, 30, 60]) ?? 30,
+      conflicts: random.pick(weighted: [(4, "hold"), (1, "mine"), (1, "theirs")]),
+      accessTokenSeconds: random.oneIn(3) ? 120 : 3_600,
+      isLive: random.oneIn(2),
+      isLone: isLone,
+      skewSeconds: random.oneIn(3) ? 7_200 : 0,
+      weather: Weather(
+        delayMilliseconds: random.pick([5, 60, 900]) ?? 60, trouble: isCalm ? 0 : random.pick([10, 60, 200]) ?? 0),
+      eventDelayMilliseconds: random.pick([2, 40, 600]) ?? 2,
+      overflow: random.oneIn(3) ? 150 : 0,
+      pauseMilliseconds: random.pick([30, 900, 20_000]) ?? 900,
+      rowsAtStart: random.number(below: 6))
+    var weights = Deed.Kind.allCases.map { kind in
+      if kind.isFault && isCalm || kind.isServers && isLone { return (weight: 0, choice: kind) }
+      return (weight: random.number(below: kind.isFault ? 3 : 12), choice: kind)
     }
     weights.append((1, .edit))
-  }
-}
-
-/// One thing that happens on a day; what it draws, it draws from a seed of its own, so that a day without it is the same.
-struct Deed: Sendable {
-  enum Kind: String, Sendable, CaseIterable {
-    // People.
-    case edit, editSlowly, editOldBuffer, openEverything, add, addWithKey, addEmpty, remove, rename, renameOver, swap
-    case copy, reformat, settle, changeMany, confirm
-    // Another writer, straight on the server.
-    case serverUpdate, serverInsert, serverDelete
-    // What goes wrong.
-    case cableOut, cableIn, kill, killSoon, losePower, start, stop, clock, diskFull, diskFree, calm
-
-    var isFault: Bool {
-      switch self {
-      case .cableOut, .cableIn, .kill, .killSoon, .losePower, .start, .stop, .clock, .diskFull, .diskFree, .calm: true
-      default: false
-      }
-    }
-  }
-
-  var kind: Kind
-  /// Milliseconds after the one before.
-  var pause: Int
-  /// Which device, counted round.
-  var device: Int
-  var seed: UInt64
-
-  /// A day's deeds.
-  static func day(_ day: Day, _ random: inout SeededRandom) -> [Deed] {
-    var deeds: [Deed] = []
-    var people = 0
-    while people < Day.deedCount {
-      let kind = random.pick(weighted: day.weights)
-      if !kind.isFault { people += 1 }
-      deeds.append(
-        Deed(
-          kind: kind, pause: random.number(below: day.pauseMilliseconds), device: random.number(below: 64),
-          seed: random.next()))
-    }
-    return deeds
+    return (day, weights)
   }
 }

@@ -7,7 +7,7 @@ import SupabaseAPI
 import Synchronization
 
 /// One replica: a disk, a state that outlives the program, and the program, which runs or does not.
-final class Device {
+final class Device: @unchecked Sendable {  // Proof: one thread runs everything in a world.
   let name: String
   let email: String
   let user: User
@@ -22,7 +22,15 @@ final class Device {
   private let makeID: @Sendable () -> String
   private var random: SeededRandom
   private let surroundings = Surroundings()
+  private let connectivity = SimulatedConnectivity()
   private(set) var run: Run?
+  /// How often it has lost power.
+  private(set) var powerLosses = 0
+  /// The keys of rows whose files all went at once, which nobody has confirmed yet.
+  var accident: Set<String> = [] { didSet { rowCountAtAccident = world.newRowCount(of: user.id) } }
+  private(set) var rowCountAtAccident = 0
+  /// The texts of files that an editor has removed and is about to write again.
+  var removedToSave: [String: String] = [:]
   private var commands: [Task<Void, Never>] = []
 
   /// One run of the program.
@@ -52,7 +60,9 @@ final class Device {
     clock = DeviceClock(timeline, skew: skew)
     files = InMemoryFileSystem(now: { timeline.now })
     databasePath = "file:/device-\(Self.lastNumber.add(1, ordering: .relaxed).newValue)?vfs=memdb"
-    database = try Database(path: databasePath)
+    let database = try Database(path: databasePath)
+    try EmptyState.shared.get().copy(to: database)
+    self.database = database
     let ids = Chance(self.random.fork())
     makeID = { ids.random.withLock { $0.uuid() } }
     settings = try Self.settings(world)
@@ -86,6 +96,12 @@ final class Device {
 
   func setClock(skew: Duration) { clock.set(skew: skew) }
 
+  /// Lets the kernel say something of the network.
+  func tell(_ availability: NetworkAvailability) { connectivity.tell(availability) }
+
+  /// Lets the machine seem to have slept.
+  func wake(after slept: Duration) { clock.suspend(for: slept) }
+
   var isRunning: Bool { run.map { !$0.life.isOver && $0.hasEnded.reason.withLock { $0 == nil } } ?? false }
 
   // MARK: The program
@@ -96,9 +112,10 @@ final class Device {
     if run != nil { kill(losesPower: false) }
     let (world, name) = (world, name)
     let life = Life { world.trace("\(name): killed in the middle") }
+    let judge = Judge(world: world, device: self)
     let watcher = makeWatcher()
     let network = SimulatedNetwork(
-      world.server, world.timeline, life, random: random.fork(),
+      judge, world.timeline, life, random: random.fork(),
       weather: { [surroundings] in surroundings.mood.withLock(\.weather) },
       trace: { line, isWrite in isWrite ? world.stir("\(name): \(line)") : world.trace("\(name): \(line)") })
     let sockets = SimulatedSockets(
@@ -110,19 +127,31 @@ final class Device {
         guard life.mayAct() else { throw Killed() }
         if life.isDiskFull { throw SQLiteError.diskFull(path: "state") }
       })
-    let living = LivingFileSystem(files: files, life: life)
+    let living = LivingFileSystem(files: files, life: life) { [unowned self] path in
+      saveBetween(path, life)
+    } hasWritten: { [unowned self] path in
+      checkWritten(path)
+    }
     let parts = OpenWorkspaceParts(
-      folder: WorkspaceFolder(path: "/\(name)"), settings: settings, store: store, session: session, files: living,
+      folder: WorkspaceFolder(path: "/\(name)"), settings: settings, store: store,
+      session: LivingSession(kept: session, life: life),
+      files: living,
       environment: EngineEnvironment(
         clock: clock, http: network, makeID: makeID, executor: world.executor, sockets: sockets),
-      log: { _ in }, makeWatcher: { watcher }, findRepository: { nil })
+      log: { entries in
+        for entry in entries { world.checkLog("\(entry.path) \(entry.detail)", of: name) }
+      }, makeWatcher: { watcher }, findRepository: { nil })
     let open = try OpenWorkspace(parts)
     let (stop, stopping) = AsyncStream.makeStream(of: Int32.self)
     let hasEnded = Ended()
     world.trace("\(name): starts")
+    let connectivity = connectivity
     let task = Task(executorPreference: world.executor) {
       do {
-        let run = WatchRun(unreachable: open) { world.stir("\(name): \($0)") }
+        let run = WatchRun(unreachable: open, connectivity: connectivity) { line in
+          world.checkLog(line, of: name)
+          world.stir("\(name): \(line)")
+        }
         try await run.run(stop: stop) {}
         hasEnded.reason.withLock { $0 = .some(nil) }
       } catch {
@@ -179,7 +208,12 @@ final class Device {
     run = nil
     files.watch(nil)
     world.trace("\(name): \(losesPower ? "loses power" : "dead")")
-    if losesPower { files.crash { random.number(below: $0) } }
+    guard losesPower else { return }
+    powerLosses += 1
+    // What an editor was about to write again is removed, then, by nobody's mistake but its own.
+    for text in removedToSave.values { world.words.save("", over: text) }
+    removedToSave = [:]
+    files.crash { random.number(below: $0) }
   }
 
   /// Lets it die by itself after so many effects more.
@@ -187,21 +221,96 @@ final class Device {
 
   func setDiskFull(_ isFull: Bool) { run?.life.isDiskFull = isFull }
 
-  // MARK: What a look shows
+  // MARK: Races
 
-  /// Reads the state beside the program.
-  func read<T: Sendable>(_ body: (EngineTransaction) throws -> T) throws -> T {
-    let store = try EngineStore(path: databasePath, clock: clock, callerMigrations: Workspace.migrations)
-    return try store.read(user: user.id, body)
+  /// Lets a person save a file at the moment at which the program is about to take its name, where that is planned.
+  private func saveBetween(_ path: String, _ life: Life) {
+    let name = WorkspacePath.name(of: path)
+    guard WorkspacePath.folder(of: path) == "tasks", FileNames.isRowFile(name), text(name) != nil,
+      !world.buffers.isBeingWritten(name, on: self), !life.isOver
+    else { return }
+    let isPlanned = surroundings.mood.withLock { mood in
+      defer { mood.interruptions = max(mood.interruptions - 1, 0) }
+      return mood.interruptions > 0
+    }
+    guard isPlanned else { return }
+    world.trace("\(self.name): \(path) is about to be swapped")
+    var person = Person(device: self, world: world, random: random.fork())
+    try? person.edit(name)
+    if random.oneIn(3) { life.end(afterEffects: random.number(below: 5)) }
   }
 
+  /// A text that the program has just put in place shows what is queued of its row.
+  private func checkWritten(_ path: String) {
+    let name = WorkspacePath.name(of: path)
+    guard WorkspacePath.folder(of: path) == "tasks", FileNames.isRowFile(name), let row = row(name),
+      let id = row["id"]?.stringValue
+    else { return }
+    do {
+      var queued = JSONObject()
+      for body in try texts(
+        "SELECT body AS text FROM mutation WHERE list = 'queued' AND operation <> 'DELETE' AND key = '\(id)' ORDER BY id"
+      ) {
+        queued = queued.overlaid(with: try JSONValue(parsing: body).objectValue ?? [:])
+      }
+      for (column, value) in queued.members where row[column].map({ $0 != value }) ?? false {
+        world.complain("\(self.name): \(path) was written without the \(column) that is queued")
+      }
+    } catch {
+      world.complain("\(self.name): \(error)")
+    }
+  }
+
+  // MARK: Folders that come and go
+
+  private static let away = ".away"
+
+  /// Takes the folder of tasks away, as a disk that is not mounted, for a while.
+  func unmount(for nanoseconds: Int64) throws {
+    guard isMounted else { return }
+    world.trace("\(name): the folder is unmounted")
+    try files.person.rename("tasks", Self.away)
+    try files.makeNamesDurable([""])
+    world.timeline.schedule(after: nanoseconds) { [self] in mount() }
+  }
+
+  var isMounted: Bool { (try? files.status(Self.away)) == .some(nil) }
+
+  /// Puts the folder back where it was taken away.
+  func mount() {
+    guard !isMounted else { return }
+    world.trace("\(name): the folder is mounted again")
+    try? files.person.rename(Self.away, "tasks")
+    try? files.makeNamesDurable([""])
+  }
+
+  // MARK: What a look shows
+
   /// What a query of its state shows in the column `text`.
-  func texts(_ sql: String) throws -> [String] {
-    try read { try $0.database.rows(sql).compactMap { $0.text("text") } }
+  func texts(_ sql: String) throws -> [String] { try database.rows(sql).compactMap { $0.text("text") } }
+
+  /// What a query of its state shows in the column `number`.
+  func numbers(_ sql: String) throws -> [Int64] { try database.rows(sql).compactMap { $0.integer("number") } }
+
+  /// The keys of the first queued writes.
+  func queuedKeys(limit: Int) -> [String] {
+    (try? texts("SELECT key AS text FROM mutation WHERE list = 'queued' ORDER BY id LIMIT \(limit)")) ?? []
   }
 
   /// The texts of writes that are queued, refused or in conflict.
   func storedTexts() throws -> [String] { try texts("SELECT coalesce(body, '') AS text FROM mutation") }
+
+  /// Whether anything waits for a person's word.
+  func holdsSomething() throws -> Bool {
+    try numbers(
+      "SELECT (SELECT count(*) FROM mirror WHERE is_held) + (SELECT count(*) FROM pull_state WHERE held_vanished) AS number"
+    ) != [0]
+  }
+
+  /// The writes that met another change of their row and wait for a person.
+  func conflicts() throws -> [String] {
+    try texts("SELECT message AS text FROM mutation WHERE list = 'conflicted' AND message LIKE '%changed%' ORDER BY id")
+  }
 
   /// The names in the folder of tasks, sorted.
   var names: [String] { files.person.paths(below: "tasks").map { WorkspacePath.name(of: $0) } }
@@ -220,10 +329,16 @@ final class Device {
     files.person.bytes("tasks/\(name)").flatMap { try? JSONValue(parsing: $0).objectValue }
   }
 
-  /// Every text on the disk, whoever keeps it.
-  var allTexts: [String] {
-    files.person.paths().map { path in path + " " + String(decoding: files.person.bytes(path) ?? [], as: UTF8.self) }
+  /// Every text on the disk that a person can come by: not those that are kept for late writers only.
+  var keptTexts: [String] {
+    let files = files.person
+    return files.paths().filter { path in
+      !Self.passing.contains { WorkspacePath.folder(of: path).hasPrefix($0) }
+    }
+    .map { path in path + " " + String(decoding: files.bytes(path) ?? [], as: UTF8.self) }
   }
+
+  private static let passing = [StateFolder.replaced, ".tidemark/tmp"]
 }
 
 /// What the device's surroundings are like: outside the program, so the same for each of its runs.
@@ -233,6 +348,8 @@ final class Surroundings: Sendable {
     var eventDelayMilliseconds = 5
     /// How many of a thousand batches of events are lost.
     var overflow = 0
+    /// How often a person still saves just when the program is about to swap a name.
+    var interruptions = 0
   }
 
   let mood = Mutex(Mood())
@@ -257,6 +374,27 @@ final class KeptSession: SessionStorage {
   func load() -> Session? { kept.withLock(\.self) }
   func save(_ session: Session) { kept.withLock { $0 = session } }
   func clear() { kept.withLock { $0 = nil } }
+}
+
+/// The session file as one run of the program reaches it.
+struct LivingSession: SessionStorage {
+  let kept: KeptSession
+  let life: Life
+
+  func load() throws -> Session? {
+    guard life.mayAct() else { throw Killed() }
+    return kept.load()
+  }
+
+  func save(_ session: Session) throws {
+    guard life.mayAct() else { throw Killed() }
+    kept.save(session)
+  }
+
+  func clear() throws {
+    guard life.mayAct() else { throw Killed() }
+    kept.clear()
+  }
 }
 
 extension SeededRandom {

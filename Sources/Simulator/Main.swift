@@ -3,8 +3,9 @@ import Glibc
 @main
 struct Main {
   static let help = """
-    tidemark-sim --seed N [--trace] [--keep LIST]
-    tidemark-sim --seeds A..B
+    tidemark-sim --seed N [--trace] [--keep LIST] [--record]
+    tidemark-sim --day FILE [--trace]
+    tidemark-sim --seeds A..B [--first] [--jobs N]
 
     Lives days of several replicas, a server and everything that goes wrong between them, each decided by its seed.
     A seed that fails is told with the command that lives it again. Exit 0 when all is well, 1 when a seed failed, 64 for
@@ -13,7 +14,11 @@ struct Main {
     --seed N      One day.
     --trace       Print what happened.
     --keep LIST   Only these of its deeds, such as 0,4,5: what shrinking came to.
+    --record      Print the day as a file that stays the same day when seeds come to mean another.
+    --day FILE    A day of such a file.
     --seeds A..B  Many days, B included.
+    --first       Only up to the first seed that fails, which is not made shorter.
+    --jobs N      How many days are lived at a time; as many as there are processors by default.
     """
 
   static func main() throws {
@@ -23,16 +28,31 @@ struct Main {
       defer { words.removeSubrange(index...(index + 1)) }
       return words[index + 1]
     }
-    let (seed, seeds, keep) = (value("--seed"), value("--seeds"), value("--keep"))
-    let isTracing = words.contains("--trace")
-    words.removeAll { $0 == "--trace" }
-    guard words.isEmpty, let range = Self.range(seed, seeds) else {
+    func flag(_ name: String) -> Bool {
+      defer { words.removeAll { $0 == name } }
+      return words.contains(name)
+    }
+    let (seed, seeds, keep, jobs) = (value("--seed"), value("--seeds"), value("--keep"), value("--jobs"))
+    let (file, isRecording, isTracing, stopsAtFirst) = (
+      value("--day"), flag("--record"), flag("--trace"), flag("--first")
+    )
+    let jobCount = jobs.map { Int($0) ?? 0 } ?? max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
+    let range = Self.range(seed, seeds)
+    guard words.isEmpty, jobCount > 0, (range == nil) != (file == nil) else {
       print(help)
       exit(words == ["--help"] ? 0 : 64)
     }
     Self.hashAlike()
-    let kept = keep.map { $0.split(separator: ",").compactMap { Int($0) } }
-    exit(try Self.live(range, kept: kept, isTracing: isTracing) ? 0 : 1)
+    if let range, range.count > 1 {
+      exit(try ManyDays(range, stopsAtFirst: stopsAtFirst).live(jobs: jobCount) ? 0 : 1)
+    }
+    var plan = try file.map { try DayPlan(contentsOf: $0) } ?? DayPlan(seed: range?.lowerBound ?? 0)
+    if let keep { plan = plan.keeping(keep.split(separator: ",").compactMap { Int($0) }) }
+    if isRecording {
+      print(plan.text)
+    } else {
+      exit(try Self.live(plan, isShortened: keep != nil || file != nil, isTracing: isTracing) ? 0 : 1)
+    }
   }
 
   private static func range(_ seed: String?, _ seeds: String?) -> ClosedRange<UInt64>? {
@@ -50,37 +70,25 @@ struct Main {
     execv("/proc/self/exe", &arguments)
   }
 
-  private static func live(_ range: ClosedRange<UInt64>, kept: [Int]?, isTracing: Bool) throws -> Bool {
-    var failed = 0
-    let start = ContinuousClock.now
-    for seed in range {
-      let outcome = try Simulation(seed: seed, kept: kept, keepsLines: isTracing).run()
-      if isTracing { for line in outcome.lines { print(line) } }
-      if range.count == 1 { print("seed \(seed): digest \(String(outcome.digest, radix: 16))") }
-      if outcome.complaints.isEmpty { continue }
-      failed += 1
-      print("seed \(seed) failed:")
-      for complaint in outcome.complaints { print("  \(complaint)") }
-      if kept == nil, range.count > 1 || !isTracing {
-        let short = try Shrinking(seed: seed).shortest()
-        print("  again: tidemark-sim --seed \(seed) --keep \(short.map(String.init).joined(separator: ",")) --trace")
-      }
-    }
-    let seconds = (ContinuousClock.now - start).seconds
-    print(
-      "\(range.count) days in \(seconds.rounded(to: 1)) s, \((Double(range.count) / seconds).rounded(to: 1)) a second; \(failed) failed"
-    )
-    return failed == 0
+  private static func live(_ plan: DayPlan, isShortened: Bool, isTracing: Bool) throws -> Bool {
+    let outcome = try Simulation(plan, keepsLines: isTracing).run()
+    for line in outcome.lines { print(line) }
+    print("seed \(plan.seed): digest \(String(outcome.digest, radix: 16))")
+    if outcome.complaints.isEmpty { return true }
+    print(outcome.failure(shortened: isShortened || isTracing ? nil : try Shrinking(plan).shortest()))
+    return false
   }
 }
 
-extension Duration {
-  fileprivate var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
-}
-
-extension Double {
-  fileprivate func rounded(to digits: Int) -> Double {
-    let scale = pow(10, Double(digits))
-    return (self * scale).rounded() / scale
+extension Outcome {
+  /// What is told of a day that failed.
+  ///
+  /// - Parameter kept: The deeds that it was shortened to.
+  func failure(shortened kept: [Int]?) -> String {
+    let lines = ["seed \(seed) failed:"] + complaints.map { "  \($0)" }
+    let again = kept.map { kept in
+      "  again: tidemark-sim --seed \(seed) --keep \(kept.map(String.init).joined(separator: ",")) --trace"
+    }
+    return (lines + [again].compactMap(\.self)).joined(separator: "\n")
   }
 }

@@ -1,6 +1,5 @@
 import FileWorkspace
 import LosslessJSON
-import Synchronization
 
 /// Somebody who works in the folder of one device, and sees what they type over.
 struct Person {
@@ -8,41 +7,53 @@ struct Person {
   let world: World
   var random: SeededRandom
 
+  private var words: SavedWords { world.words }
+  private var buffers: Buffers { world.buffers }
   private var files: InMemoryPerson { device.files.person }
   private var name: String { device.name }
 
   /// Does one thing; nothing where there is nothing to do it to.
-  mutating func act(_ kind: Deed.Kind, _ words: inout SavedWords, _ buffers: inout Buffers) throws {
+  mutating func act(_ kind: Deed.Kind) throws {
+    // Whether many files are missing is judged by how many there are.
+    if kind.makesFiles { device.accident = [] }
     let names = device.rowNames.filter { !buffers.isBeingWritten($0, on: device) }
     let file = random.pick(names)
     switch (kind, file) {
-    case (.edit, let file?): try edit(file, &words, &buffers)
-    case (.editSlowly, let file?): try editSlowly(file, &words, &buffers)
-    case (.editOldBuffer, let file?): try editOldBuffer(file, &words, &buffers)
+    case (.edit, let file?): try edit(file)
+    case (.editOpen, let file?): try editOpen(file)
+    case (.saveAnew, let file?): try saveAnew(file)
+    case (.saveBetween, _): device.change { $0.interruptions += 1 }
+    case (.commit, _): buffers.commit(device)
+    case (.checkout, _): try checkout()
+    case (.removeAll, _): if names.count >= 3 { try removeAll(names) }
+    case (.editSlowly, let file?): try editSlowly(file)
+    case (.editOldBuffer, let file?): try editOldBuffer(file)
     case (.openEverything, _): buffers.open(device)
-    case (.add, _): try add(#"{"title": "\#(words.new())"}"#, &words, &buffers)
+    case (.add, _): try add(#"{"title": "\#(words.new())"}"#)
     case (.addWithKey, _):
-      try add(#"{"id": "\#(random.uuid())", "title": "\#(words.new())", "notes": null}"#, &words, &buffers)
-    case (.addEmpty, _): try addEmpty(&words)
-    case (.remove, let file?): try remove(file, &words, &buffers)
-    case (.rename, let file?): try move(file, to: "\(words.new()).json", &words, &buffers)
+      try add(#"{"id": "\#(random.uuid())", "title": "\#(words.new())", "notes": null}"#)
+    case (.addEmpty, _): try addEmpty()
+    case (.remove, let file?): try remove(file)
+    case (.rename, let file?): try move(file, to: "\(words.new()).json")
     case (.renameOver, let file?):
-      if let other = random.pick(names) { try move(file, to: other, &words, &buffers) }
+      if let other = random.pick(names) { try move(file, to: other) }
     case (.swap, let file?):
-      try move(file, to: "t.json", &words, &buffers)
-      if let other = names.first(where: { $0 != file }) { try move(other, to: file, &words, &buffers) }
-    case (.copy, let file?): try copy(file, &words)
+      try move(file, to: "t.json")
+      if let other = names.first(where: { $0 != file }) { try move(other, to: file) }
+    case (.copy, let file?): try copy(file)
     case (.reformat, let file?): try reformat(file)
-    case (.settle, _): try settle(&words, &buffers)
-    case (.changeMany, _): for file in names { try edit(file, &words, &buffers) }
+    case (.settle, _): try settle()
+    case (.changeMany, _): for file in names { try edit(file) }
     default: break
     }
   }
 
+  private func newWord(for column: String) -> String { column == "notes" ? words.newPrivate() : words.new() }
+
   // MARK: Saving
 
   private mutating func save(
-    _ file: String, _ text: String, over seen: String?, _ words: inout SavedWords, _ buffers: inout Buffers
+    _ file: String, _ text: String, over seen: String?
   ) throws {
     words.save(text, over: seen)
     buffers.forget(file, on: device)
@@ -54,24 +65,24 @@ struct Person {
     }
   }
 
-  private mutating func edit(_ file: String, _ words: inout SavedWords, _ buffers: inout Buffers) throws {
+  mutating func edit(_ file: String) throws {
     guard let text = device.text(file) else { return }
-    try save(file, changed(text, &words), over: device.seen(file), &words, &buffers)
+    try save(file, changed(text), over: device.seen(file))
   }
 
-  private mutating func changed(_ text: String, _ words: inout SavedWords) -> String {
+  private mutating func changed(_ text: String) -> String {
     guard let document = try? JSONDocument(parsing: Array(text.utf8)) else { return #"{"title": "\#(words.new())"}"# }
     switch random.number(below: 5) {
     case 0, 1: return document.setting("title", to: .string(words.new())).text
-    case 2, 3: return document.setting("notes", to: .string(words.new())).text
+    case 2, 3: return document.setting("notes", to: .string(words.newPrivate())).text
     default: return document.setting("done", to: .bool(random.oneIn(2))).text
     }
   }
 
   /// Writes half of a text into the open file, and the rest a little later.
-  private mutating func editSlowly(_ file: String, _ words: inout SavedWords, _ buffers: inout Buffers) throws {
+  private mutating func editSlowly(_ file: String) throws {
     guard let text = device.text(file), !text.isEmpty else { return }
-    let new = Array(changed(text, &words).utf8)
+    let new = Array(changed(text).utf8)
     words.save(String(decoding: new, as: UTF8.self), over: device.seen(file))
     buffers.forget(file, on: device)
     let writer = try files.open("tasks/\(file)")
@@ -90,14 +101,68 @@ struct Person {
   }
 
   /// Saves over a file that has changed since the editor read it.
-  private mutating func editOldBuffer(_ file: String, _ words: inout SavedWords, _ buffers: inout Buffers) throws {
+  private mutating func editOldBuffer(_ file: String) throws {
     let column = random.pick(["title", "notes"]) ?? "title"
     // Typed over a value that has moved since, a save from an old buffer cannot be told from one that saw it.
     guard let buffer = buffers.text(file, on: device), let shown = device.row(file)?[column],
       let document = try? JSONDocument(parsing: Array(buffer.utf8)), document.value[column] == shown
-    else { return try edit(file, &words, &buffers) }
+    else { return try edit(file) }
     // Seen was the buffer, not what lies there by now.
-    try save(file, document.setting(column, to: .string(words.new())).text, over: buffer, &words, &buffers)
+    try save(file, document.setting(column, to: .string(newWord(for: column))).text, over: buffer)
+  }
+
+  /// Writes into a file that was opened a while ago, whatever became of its name meanwhile.
+  private mutating func editOpen(_ file: String) throws {
+    guard let buffer = device.text(file), let document = try? JSONDocument(parsing: Array(buffer.utf8)) else { return }
+    let column = random.pick(["title", "notes"]) ?? "title"
+    let writer = try files.open("tasks/\(file)")
+    let done = buffers.beginWriting(file, on: device)
+    world.trace("\(name): person opens \(file)")
+    let (world, device, files, power) = (world, device, files, device.powerLosses)
+    let word = newWord(for: column)
+    world.timeline.schedule(after: Int64(random.number(below: 20_000)) * 1_000_000) {
+      done()
+      // As of a save from an old buffer: over a value that has moved it cannot be told from one that saw it.
+      let shown = device.row(file)?[column]
+      guard device.powerLosses == power, shown == nil || shown == document.value[column] else {
+        writer.close()
+        return
+      }
+      let text = document.setting(column, to: .string(word)).text
+      world.words.save(text, over: buffer)
+      writer.write(Array(text.utf8))
+      writer.close()
+      files.sync()
+      world.trace("\(device.name): person writes into what was \(file): \(text.filter { $0 != "\n" })")
+    }
+  }
+
+  /// Saves as editors do that remove the file first and take a while to write it again.
+  private mutating func saveAnew(_ file: String) throws {
+    guard let buffer = device.text(file), let document = try? JSONDocument(parsing: Array(buffer.utf8)),
+      device.row(file)?["id"] != nil
+    else { return }
+    let column = random.pick(["title", "notes"]) ?? "title"
+    let word = newWord(for: column)
+    world.trace("\(name): person removes \(file) to save it again")
+    try files.remove("tasks/\(file)")
+    device.removedToSave[file] = buffer
+    let done = buffers.beginWriting(file, on: device)
+    let (world, device, files, power) = (world, device, files, device.powerLosses)
+    world.timeline.schedule(after: Int64(random.number(below: 5_000)) * 1_000_000) {
+      done()
+      device.removedToSave[file] = nil
+      // Where the file is there again, another program has put it there: the editor asks before it writes over that.
+      guard device.powerLosses == power, device.text(file) == nil else { return }
+      guard device.isMounted else {
+        world.words.save("", over: buffer)  // The editor cannot save, and the file stays removed.
+        return
+      }
+      let text = document.setting(column, to: .string(word)).text
+      world.words.save(text, over: buffer)
+      world.trace("\(device.name): person saves \(file) anew: \(text.filter { $0 != "\n" })")
+      try? files.saveDurably("tasks/\(file)", Array(text.utf8))
+    }
   }
 
   private mutating func reformat(_ file: String) throws {
@@ -109,18 +174,18 @@ struct Person {
 
   // MARK: New files
 
-  private mutating func add(_ text: String, _ words: inout SavedWords, _ buffers: inout Buffers) throws {
-    try save("new \(words.new()).json", text, over: nil, &words, &buffers)
+  private mutating func add(_ text: String) throws {
+    try save("new \(words.new()).json", text, over: nil)
   }
 
-  private mutating func addEmpty(_ words: inout SavedWords) throws {
+  private mutating func addEmpty() throws {
     let word = words.new()
     words.save(word, over: nil)
     world.trace("\(name): person makes empty \(word)")
     try files.saveDurably("tasks/new \(word).json", [])
   }
 
-  private mutating func copy(_ file: String, _ words: inout SavedWords) throws {
+  private mutating func copy(_ file: String) throws {
     guard let bytes = files.bytes("tasks/\(file)") else { return }
     words.copy(device.seen(file) ?? "")
     let copy = "copy \(words.new()).json"
@@ -130,15 +195,44 @@ struct Person {
 
   // MARK: Names
 
-  private func remove(_ file: String, _ words: inout SavedWords, _ buffers: inout Buffers) throws {
+  private func remove(_ file: String) throws {
     words.save("", over: device.seen(file))
+    if let id = device.row(file)?["id"]?.stringValue { device.accident.remove(id) }
     buffers.forget(file, on: device)
     world.trace("\(name): person removes \(file)")
     try files.remove("tasks/\(file)")
   }
 
+  /// Removes all files at once, as by accident: nothing is to be deleted before a person says so.
+  private func removeAll(_ names: [String]) throws {
+    guard names == device.rowNames else { return }
+    let ids = Set(names.compactMap { device.row($0)?["id"]?.stringValue })
+    for name in names { try remove(name) }
+    if ids.count >= 3, ids.count == names.count { device.accident.formUnion(ids) }
+  }
+
+  /// Puts the whole folder back to what it was, as version control does: many files change at once, go and come.
+  private func checkout() throws {
+    guard let texts = buffers.commit(of: device) else { return }
+    world.trace("\(name): person checks out")
+    for file in device.rowNames where texts[file] == nil && !buffers.isBeingWritten(file, on: device) {
+      try remove(file)
+    }
+    for (file, text) in texts.sorted(by: { $0.key < $1.key }) where !buffers.isBeingWritten(file, on: device) {
+      let now = device.text(file)
+      if now == text { continue }
+      // Where its row has another file by now, this one is a copy.
+      if now == nil { words.copy(text) }
+      if let id = device.row(file)?["id"]?.stringValue { device.accident.remove(id) }
+      words.save(text, over: device.seen(file))
+      buffers.forget(file, on: device)
+      world.trace("\(name): \(file) is put back: \(text.filter { $0 != "\n" })")
+      try files.saveByRename("tasks/\(file)", Array(text.utf8))
+    }
+  }
+
   private func move(
-    _ file: String, to target: String, _ words: inout SavedWords, _ buffers: inout Buffers
+    _ file: String, to target: String
   ) throws {
     guard file != target, !buffers.isBeingWritten(target, on: device), let text = device.text(file) else { return }
     if text.isEmpty {
@@ -150,6 +244,9 @@ struct Person {
     // Nothing but its place may tell which row a text without a key is.
     if device.row(file)?["id"] == nil { words.copy(text) }
     words.save(text, over: device.seen(target))
+    for name in [file, target] {
+      if let id = device.row(name)?["id"]?.stringValue { device.accident.remove(id) }
+    }
     for name in [file, target] { buffers.forget(name, on: device) }
     world.trace("\(name): person moves \(file) to \(target)")
     try files.rename("tasks/\(file)", "tasks/\(target)")
@@ -157,7 +254,7 @@ struct Person {
 
   // MARK: Conflicts
 
-  private mutating func settle(_ words: inout SavedWords, _ buffers: inout Buffers) throws {
+  private mutating func settle() throws {
     let sides = device.names.compactMap { name -> (side: String, kind: SideFileKind, main: String)? in
       guard case .sideFile(let kind, let main) = FileNames.kind(of: name), !buffers.isBeingWritten(main, on: device)
       else { return nil }
@@ -165,42 +262,52 @@ struct Person {
     }
     guard let one = random.pick(sides) else { return }
     switch random.number(below: 3) {
-    case 0 where one.kind == .mine: try move(one.side, to: one.main, &words, &buffers)
+    case 0 where one.kind == .mine: try move(one.side, to: one.main)
     case 1 where device.text(one.main) != nil:
-      try edit(one.main, &words, &buffers)
-      if device.text(one.side) != nil { try remove(one.side, &words, &buffers) }
-    default: try remove(one.side, &words, &buffers)
+      try edit(one.main)
+      if device.text(one.side) != nil { try remove(one.side) }
+    default: try remove(one.side)
     }
   }
 }
 
 /// What editors hold open: texts that the person has not saved over since, and files that are half written.
-struct Buffers {
+final class Buffers: @unchecked Sendable {  // Proof: one thread runs everything in a world.
   private var texts: [String: String] = [:]
-  private let beingWritten = BeingWritten()
-
-  private final class BeingWritten: Sendable {
-    let files = Mutex<Set<String>>([])
-  }
+  private var halfWritten: Set<String> = []
+  private var commits: [String: [String: String]] = [:]
 
   /// Says that a file is half written, which nobody else touches meanwhile.
   ///
   /// - Returns: To be called when all of it is.
   func beginWriting(_ name: String, on device: Device) -> @Sendable () -> Void {
-    let (place, files) = ("\(device.name)/\(name)", beingWritten)
-    files.files.withLock { _ = $0.insert(place) }
-    return { files.files.withLock { _ = $0.remove(place) } }
+    let place = "\(device.name)/\(name)"
+    halfWritten.insert(place)
+    return { [self] in halfWritten.remove(place) }
   }
+
+  /// Whether any file of a device is half written.
+  func isWriting(on device: Device) -> Bool { halfWritten.contains { $0.hasPrefix("\(device.name)/") } }
 
   func isBeingWritten(_ name: String, on device: Device) -> Bool {
-    beingWritten.files.withLock { $0.contains("\(device.name)/\(name)") }
+    halfWritten.contains("\(device.name)/\(name)")
   }
 
-  mutating func open(_ device: Device) {
+  func open(_ device: Device) {
     for name in device.rowNames { texts["\(device.name)/\(name)"] = device.text(name) }
   }
 
-  mutating func forget(_ name: String, on device: Device) { texts["\(device.name)/\(name)"] = nil }
+  /// Remembers the texts of a whole folder.
+  func commit(_ device: Device) {
+    let texts = device.rowNames.compactMap { name in
+      isBeingWritten(name, on: device) ? nil : device.text(name).map { (name, $0) }
+    }
+    commits[device.name] = Dictionary(uniqueKeysWithValues: texts)
+  }
+
+  func commit(of device: Device) -> [String: String]? { commits[device.name] }
+
+  func forget(_ name: String, on device: Device) { texts["\(device.name)/\(name)"] = nil }
 
   func text(_ name: String, on device: Device) -> String? { texts["\(device.name)/\(name)"] }
 }

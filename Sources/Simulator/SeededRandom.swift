@@ -1,6 +1,7 @@
 /// Numbers that a seed decides: SplitMix64 (Steele, Lea and Flood, 2014).
 struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
+  /// All that decides what comes.
+  private(set) var state: UInt64
 
   init(seed: UInt64) { state = seed }
 

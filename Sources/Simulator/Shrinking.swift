@@ -10,10 +10,10 @@ struct Shrinking {
     self.fails = fails
   }
 
-  /// Of the day of a seed.
-  init(seed: UInt64) throws {
-    count = try Simulation(seed: seed, keepsLines: false).deedCount
-    fails = { kept in !(try Simulation(seed: seed, kept: kept, keepsLines: false).run().complaints.isEmpty) }
+  /// Of a planned day.
+  init(_ plan: DayPlan) {
+    count = plan.deeds.count
+    fails = { kept in !(try Simulation(plan.keeping(kept), keepsLines: false).run().complaints.isEmpty) }
   }
 
   /// The indexes of the deeds that are left: none of them can go without the day going well.

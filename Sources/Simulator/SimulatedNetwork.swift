@@ -31,7 +31,7 @@ struct Weather: Sendable {
 ///
 /// A request that has left arrives whatever becomes of the process that sent it.
 final class SimulatedNetwork: HTTPExchange {
-  private let server: SimulatedServer
+  private let judge: Judge
   private let timeline: Timeline
   private let life: Life
   private let weather: @Sendable () -> Weather
@@ -43,10 +43,10 @@ final class SimulatedNetwork: HTTPExchange {
   private static let patienceNanoseconds: Int64 = 30_000_000_000
 
   init(
-    _ server: SimulatedServer, _ timeline: Timeline, _ life: Life, random: SeededRandom,
+    _ judge: Judge, _ timeline: Timeline, _ life: Life, random: SeededRandom,
     weather: @escaping @Sendable () -> Weather, trace: @escaping @Sendable (_ line: String, _ isWrite: Bool) -> Void
   ) {
-    self.server = server
+    self.judge = judge
     self.timeline = timeline
     self.life = life
     self.weather = weather
@@ -60,6 +60,7 @@ final class SimulatedNetwork: HTTPExchange {
     guard weather.isConnected else {
       throw .cannotConnect(origin: SimulatedServer.origin, reason: "the network is unreachable")
     }
+    judge.leaves(request)
     let (there, back, mishap) = random.withLock { random in
       (
         Self.delay(weather, &random), Self.delay(weather, &random),
@@ -88,12 +89,17 @@ final class SimulatedNetwork: HTTPExchange {
   private func deliver(
     _ request: HTTPRequest, _ mishap: Weather.Mishap?, there: Int64, back: Int64, to waiting: Answering
   ) {
-    let (server, timeline, trace) = (server, timeline, trace)
+    let (judge, timeline, trace) = (judge, timeline, trace)
     let cut = HTTPError.cut(origin: SimulatedServer.origin, reason: "reset", mayHaveReachedServer: true)
     let isWrite = !(["GET", "HEAD"].contains(request.method) || request.url.contains("/auth/v1/"))
     let line = "\(request.method) \(request.url.dropFirst(SimulatedServer.origin.count))"
     @Sendable func arrive(_ fault: StandInFault.Kind?, answers: Bool) {
-      let answer = server.answer(request, with: fault)
+      guard !judge.world.server.isDown else {
+        trace("\(line) → refused", isWrite)
+        waiting.end(.failure(.cannotConnect(origin: SimulatedServer.origin, reason: "connection refused")))
+        return
+      }
+      let answer = judge.answer(request, with: fault)
       trace("\(line) → \(answer.map { String($0.status) } ?? "cut")\(answers ? "" : ", unheard")", isWrite)
       guard answers else { return }
       timeline.schedule(after: back) {

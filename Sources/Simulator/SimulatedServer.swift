@@ -10,6 +10,7 @@ final class SimulatedServer: Sendable {
 
   let standIn: StandIn
   private let timeline: Timeline
+  private let downUntil = Atomic<Int64>(0)
 
   init(_ timeline: Timeline, _ random: inout SeededRandom, accessTokenSeconds: Int) throws {
     self.timeline = timeline
@@ -41,6 +42,16 @@ final class SimulatedServer: Sendable {
     var answerFields = HTTPFields()
     for field in answer.fields { answerFields.add(field.name, field.value) }
     return HTTPResponse(status: answer.status, fields: answerFields, body: answer.body)
+  }
+
+  /// Whether it answers nobody just now.
+  var isDown: Bool { timeline.now < downUntil.load(ordering: .relaxed) }
+
+  /// Goes down with its live connections, and comes back after a while.
+  func restart(after nanoseconds: Int64) {
+    downUntil.store(timeline.now + nanoseconds, ordering: .relaxed)
+    standIn.faults = [StandInFault(.realtimeDisconnect, times: nil)]
+    standIn.faults = []
   }
 
   // MARK: As its owner sees it

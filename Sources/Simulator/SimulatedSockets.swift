@@ -33,9 +33,14 @@ final class SimulatedSockets: WebSocketOpener {
       if !weather.isConnected { return .silence }
       // Each text counts as a request does; a connection that breaks is seldom told of it.
       guard random() < weather.trouble / 4 else { return nil }
-      return random() < 300 ? .silence : .cut
+      switch random() {
+      case ..<250: return .silence
+      case ..<500: return .cut
+      case ..<750: return .twice
+      default: return .late
+      }
     }
-    guard mayAct, weather.isConnected else {
+    guard mayAct, weather.isConnected, !server.isDown else {
       connection.tell {
         deliver(.closed(.http(.cannotConnect(origin: SimulatedServer.origin, reason: "the network is unreachable"))))
       }
@@ -47,7 +52,7 @@ final class SimulatedSockets: WebSocketOpener {
       delivery in
       switch delivery {
       case .text(let text):
-        connection.hear {
+        connection.hear(mayMove: text.contains("postgres_changes")) {
           deliver(.text(text))
         } cut: {
           deliver(.closed(nil))
@@ -71,6 +76,10 @@ private final class SimulatedConnection: WebSocketConnection {
     /// Nothing arrives any more, and neither side is told.
     case silence
     case cut
+    /// A change comes twice.
+    case twice
+    /// A change comes behind those that follow it.
+    case late
   }
 
   private struct State {
@@ -123,15 +132,21 @@ private final class SimulatedConnection: WebSocketConnection {
   }
 
   /// Tells this side something, or cuts it off.
-  func hear(_ body: @escaping @Sendable () -> Void, cut: @escaping @Sendable () -> Void) {
+  ///
+  /// - Parameter mayMove: Whether it may come twice, or behind what follows it.
+  func hear(mayMove: Bool, _ body: @escaping @Sendable () -> Void, cut: @escaping @Sendable () -> Void) {
     guard !state.withLock(\.isOver) else { return }
     switch mishap() {
+    case .twice where mayMove:
+      tell(body)
+      tell(body)
+    case .late where mayMove: timeline.schedule(after: 3 * delay + 1_000_000_000, body)
     case .silence: state.withLock { $0.isOver = true }
     case .cut:
       state.withLock { $0.isOver = true }
       tell(cut)
       timeline.schedule(after: 0) { [self] in link?.close() }  // Not within what the server does just now.
-    case nil: tell(body)
+    case .twice, .late, nil: tell(body)
     }
   }
 

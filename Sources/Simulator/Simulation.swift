@@ -19,28 +19,22 @@ final class Simulation {
   private let deeds: [Deed]
   private var random: SeededRandom
   private var devices: [Device] = []
-  private var words = SavedWords()
-  private var buffers = Buffers()
   private var users: [String] = []
 
   /// Longer than every wait of the program: a world in which nothing is stirred for so long is at rest.
-  private static let restNanoseconds: Int64 = 70_000_000_000
-  /// So many waits must be enough to come to rest.
-  private static let restCountMax = 20
+  private var restNanoseconds: Int64 {
+    // A key waits for 30 s; while changes are told as they are made, the server is asked once a minute.
+    Int64(max(world.day.pullSeconds, world.day.isLive ? 60 : 30) + 10) * 1_000_000_000
+  }
+  /// So long must be enough to come to rest.
+  private static let unrestNanosecondsMax: Int64 = 1_400_000_000_000
 
-  /// How many deeds the day has.
-  var deedCount: Int { deeds.count }
-
-  /// - Parameters:
-  ///   - kept: The indexes of the deeds that are done, for finding the shortest day that fails; all by default.
-  ///   - keepsLines: Whether the trace is kept, not only its digest.
-  init(seed: UInt64, kept: [Int]? = nil, keepsLines: Bool) throws {
-    self.seed = seed
-    var random = SeededRandom(seed: seed)
-    let day = Day(&random)
-    let planned = Deed.day(day, &random)
-    deeds = kept.map { $0.filter(planned.indices.contains).map { planned[$0] } } ?? planned
-    world = try World(day, &random, keepsLines: keepsLines)
+  /// - Parameter keepsLines: Whether the trace is kept, not only its digest.
+  init(_ plan: DayPlan, keepsLines: Bool) throws {
+    seed = plan.seed
+    deeds = plan.deeds
+    var random = plan.random
+    world = try World(plan.day, &random, keepsLines: keepsLines)
     self.random = random
   }
 
@@ -51,16 +45,18 @@ final class Simulation {
       for deed in deeds {
         pass(nanoseconds: Int64(deed.pause) * 1_000_000)
         try act(deed)
+        if world.day.isLone { try checkLone() }
       }
       try makePeace()
       world.trace("peace")
       comeToRest()
       // One's deletes may be held by another as rows that have vanished in large numbers.
-      for _ in 0..<3 {
+      for _ in 0..<3 where try devices.contains(where: { try $0.holdsSomething() }) {
         confirmEverything()
         comeToRest()
       }
-      try check()
+      if world.day.isLone { try checkLone() }
+      try Account(world: world, devices: devices, users: users).check()
     } catch {
       world.complain("a deed could not be done: \(error)")
     }
@@ -78,10 +74,13 @@ final class Simulation {
 
   /// Lets the world come to rest: edits have stopped and faults have healed, so nothing may stir for ever.
   private func comeToRest() {
-    for _ in 0..<Self.restCountMax {
+    let start = world.timeline.now
+    var lastStir = start
+    while world.timeline.now - start < Self.unrestNanosecondsMax {
       let stirs = world.stirs
-      pass(nanoseconds: Self.restNanoseconds)
-      if world.stirs == stirs { return }
+      pass(nanoseconds: 2_000_000_000)
+      if world.stirs != stirs { lastStir = world.timeline.now }
+      if world.timeline.now - lastStir >= restNanoseconds { return }
     }
     world.complain("the world does not come to rest")
   }
@@ -119,8 +118,8 @@ final class Simulation {
   }
 
   private func newWord(over seen: String?) -> String {
-    let word = words.new()
-    words.save(word, over: seen)
+    let word = world.words.new()
+    world.words.save(word, over: seen)
     return word
   }
 
@@ -130,8 +129,13 @@ final class Simulation {
     world.trace("\(device.name): \(deed.kind)")
     switch deed.kind {
     case .serverUpdate, .serverInsert, .serverDelete: actOnServer(deed.kind, of: device.user.id, &random)
-    case .cableOut: device.change { $0.weather.isConnected = false }
-    case .cableIn: device.change { $0.weather.isConnected = true }
+    case .cableOut, .cableIn:
+      device.change { $0.weather.isConnected = deed.kind == .cableIn }
+      // What the kernel says of it may never come.
+      if !random.oneIn(3) { device.tell(deed.kind == .cableIn ? .online : .offline) }
+    case .serverRestart: world.server.restart(after: Int64(random.number(below: 40_000)) * 1_000_000)
+    case .rumour: device.tell(random.pick([.online, .offline, .unknown]) ?? .unknown)
+    case .wake: device.wake(after: .seconds(1 + random.number(below: 3_600)))
     case .calm: device.change { $0.weather.trouble = 0 }
     case .kill: device.kill(losesPower: false)
     case .losePower: device.kill(losesPower: true)
@@ -141,16 +145,20 @@ final class Simulation {
     case .clock: device.setClock(skew: .seconds(random.number(below: 20_000) - 10_000))
     case .diskFull: device.setDiskFull(true)
     case .diskFree: device.setDiskFull(false)
-    case .confirm: if device.isRunning { confirm(device) }
+    case .unmount: try device.unmount(for: Int64(1 + random.number(below: 90)) * 1_000_000_000)
+    // Nobody says that missing files are really gone while one is being saved.
+    case .confirm: if device.isRunning, !world.buffers.isWriting(on: device) { confirm(device) }
     default:
+      guard device.isMounted else { break }
       var person = Person(device: device, world: world, random: random)
-      try person.act(deed.kind, &words, &buffers)
+      try person.act(deed.kind)
     }
     if !deed.kind.isFault, random.oneIn(3), !device.isRunning { try device.start() }
   }
 
   /// Somebody changes a row with the server's own tools, and sees what is there.
   private func actOnServer(_ kind: Deed.Kind, of user: String, _ random: inout SeededRandom) {
+    if kind == .serverInsert { world.noteNewRows(of: user) }
     let rows = world.server.rows(of: user)
     let id = random.pick(rows.keys.sorted())
     switch (kind, id) {
@@ -161,7 +169,7 @@ final class Simulation {
       world.server.update(id, [column: .string(word)])
     case (.serverDelete, let id?):
       world.trace("server: \(id) is deleted")
-      words.save("", over: rows[id].map { JSONValue.object($0).serialized() })
+      world.words.save("", over: rows[id].map { JSONValue.object($0).serialized() })
       world.server.delete(id)
     case (.serverInsert, _):
       let word = newWord(over: nil)
@@ -173,20 +181,23 @@ final class Simulation {
 
   private func confirm(_ device: Device) {
     world.trace("\(device.name): person confirms")
+    device.accident = []
     device.command { _ = try await $0.sync(isConfirmed: true, isWatching: true) }
   }
 
   // MARK: Peace
 
-  /// Mends everything: networks, disks, clocks; signs in again who was signed out; starts what does not run.
+  /// Mends everything: networks, disks, clocks; starts what does not run.
   private func makePeace() throws {
-    let server = world.server
+    world.server.restart(after: 0)
     for device in devices {
       device.change { $0 = Surroundings.Mood() }
       device.setDiskFull(false)
+      device.mount()
+      device.tell(random.pick([.online, .offline]) ?? .online)  // A monitor may be wrong for ever.
       device.setClock(skew: .zero)
-      let email = device.email
-      device.session.save(try world.wait { try await server.signIn(email) })
+      // Nothing that goes wrong here ends a session.
+      if device.session.load() == nil { world.complain("\(device.name): nobody is signed in any more") }
       // A program that was killed is started again; one that was told that its session is over, too.
       device.stop()
     }
@@ -209,45 +220,15 @@ final class Simulation {
     while world.executor.runOne() {}
   }
 
-  // MARK: The account
+  // MARK: Always
 
-  private func check() throws {
-    var rows: [String: [String: JSONObject]] = [:]
-    for user in users { rows[user] = world.server.rows(of: user) }
-    var found: [String] = rows.values.flatMap { $0.values.map { JSONValue.object($0).serialized() } }
-    for device in devices {
-      for text in try faults(of: device, rows[device.user.id] ?? [:]) { world.complain("\(device.name): \(text)") }
-      found += device.allTexts
-      found += try device.storedTexts()
-    }
-    let within = found.reduce(into: Set<String>()) { $0.formUnion(SavedWords.words(in: $1)) }
-    let lost = words.expected.subtracting(within)
-    if !lost.isEmpty { world.complain("lost: \(lost.sorted())") }
-    for word in words.saved.subtracting(words.copied).sorted() {
-      let count = rows.values.reduce(0) { $0 + $1.values.count { $0["title"] == .string(word) } }
-      if count > 1 { world.complain("\(word) is the title of \(count) rows") }
-    }
-  }
-
-  private func faults(of device: Device, _ rows: [String: JSONObject]) throws -> [String] {
-    var complaints: [String] = []
-    let problems = Set(try device.texts("SELECT path AS text FROM problem"))
-    var shown: [String: String] = [:]
-    for file in device.rowNames where !problems.contains("tasks/\(file)") {
-      guard let row = device.row(file), let id = row["id"]?.stringValue, let there = rows[id] else {
-        complaints.append("\(file) is no row: \(device.text(file) ?? "")")
-        continue
-      }
-      if let other = shown.updateValue(file, forKey: id) { complaints.append("\(file) and \(other) are \(id)") }
-      for (column, value) in row where there[column] != value {
-        complaints.append("\(file) says \(value) where the row says \(there[column] ?? .null)")
+  /// Where one device is all there is, nothing has changed elsewhere: who says so has met their own write.
+  private func checkLone() throws {
+    for device in devices where device.powerLosses == 0 {
+      let conflicts = try device.conflicts()
+      if !conflicts.isEmpty, world.complaints.isEmpty {
+        world.complain("\(device.name): in conflict with itself: \(conflicts)")
       }
     }
-    // A file that cannot be taken stands for its row until a person mends it.
-    let missing = rows.filter { shown[$0.key] == nil }
-    if missing.count > problems.count { complaints.append("no file for \(missing.keys.sorted())") }
-    let waiting = try device.read { try $0.counts().queued }
-    if waiting > 0 { complaints.append("\(waiting) writes wait") }
-    return complaints
   }
 }

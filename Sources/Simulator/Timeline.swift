@@ -105,6 +105,7 @@ final class DeviceClock: EngineClock {
   private let timeline: Timeline
   private let start: Int64
   private let skew: Atomic<Int64>
+  private let slept = Atomic<Int64>(0)
 
   init(_ timeline: Timeline, skew: Duration) {
     self.timeline = timeline
@@ -114,6 +115,11 @@ final class DeviceClock: EngineClock {
 
   /// Sets the clock, so far beside the true time.
   func set(skew: Duration) { self.skew.store(skew.nanoseconds, ordering: .relaxed) }
+
+  /// Adds to the time that the machine has slept.
+  func suspend(for duration: Duration) { slept.add(duration.nanoseconds, ordering: .relaxed) }
+
+  func suspended() -> Duration { .nanoseconds(slept.load(ordering: .relaxed)) }
 
   func now() -> WallTime { WallTime(nanoseconds: timeline.now + skew.load(ordering: .relaxed)) }
 

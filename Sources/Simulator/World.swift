@@ -6,6 +6,10 @@ final class World: Sendable {
   let timeline: Timeline
   let executor: SeededExecutor
   let server: SimulatedServer
+  let words = SavedWords()
+  let buffers = Buffers()
+  /// Rows of a user that were made at the server: how many make the difference between many files missing and few.
+  private let newRows = Mutex<[String: Int]>([:])
 
   private struct Account {
     var lines: [String] = []
@@ -54,6 +58,10 @@ final class World: Sendable {
     var result: Result<T, any Error>?
   }
 
+  func noteNewRows(of user: String) { newRows.withLock { $0[user, default: 0] += 1 } }
+
+  func newRowCount(of user: String) -> Int { newRows.withLock { $0[user] ?? 0 } }
+
   // MARK: The account
 
   /// Notes what happened; the digest of all notes tells two runs of one seed apart.
@@ -79,6 +87,12 @@ final class World: Sendable {
   func complain(_ text: String) {
     trace("WRONG: \(text)")
     account.withLock { $0.complaints.append(text) }
+  }
+
+  /// A log says what happened to which file or row, but never what it says, and holds no token.
+  func checkLog(_ line: String, of device: String) {
+    if SavedWords.showsPrivate(line) { complain("\(device): a log holds a text: \(line)") }
+    if line.contains("eyJ") { complain("\(device): a log holds a token") }  // How a JSON Web Token begins.
   }
 
   var complaints: [String] { account.withLock(\.complaints) }

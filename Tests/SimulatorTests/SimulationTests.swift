@@ -1,4 +1,5 @@
-import Glibc
+import Foundation
+import LosslessJSON
 import Testing
 
 @testable import tidemark_sim
@@ -10,30 +11,52 @@ struct SimulationTests {
 
   @Test("ends with nothing lost, nothing doubled and every folder equal to the server", arguments: quick)
   func goesWell(seed: UInt64) throws {
-    let outcome = try Simulation(seed: seed, keepsLines: true).run()
+    let outcome = try Simulation(DayPlan(seed: seed), keepsLines: true).run()
     #expect(outcome.complaints.isEmpty, "\(outcome.lines.suffix(60).joined(separator: "\n"))")
   }
 
   @Test("is the same, line for line, when its seed is lived again")
   func repeats() throws {
     try #require(getenv("SWIFT_DETERMINISTIC_HASHING") != nil, "set SWIFT_DETERMINISTIC_HASHING=1, as make test does")
-    let outcomes = try (0..<2).map { _ in try Simulation(seed: 7, keepsLines: true).run() }
+    let outcomes = try (0..<2).map { _ in try Simulation(DayPlan(seed: 7), keepsLines: true).run() }
     #expect(outcomes[0].lines == outcomes[1].lines)
     #expect(outcomes[0].lines.count > 50)
   }
 
+  /// Days on which something went wrong once, named after it.
+  static let recorded: [String] = {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Days").path
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.filter { $0.hasSuffix(".json") }.sorted().map { "\(folder)/\($0)" }
+  }()
+
+  @Test("that went wrong once goes well", arguments: recorded)
+  func regression(path: String) throws {
+    let outcome = try Simulation(DayPlan(contentsOf: path), keepsLines: true).run()
+    #expect(outcome.complaints.isEmpty, "\(outcome.lines.suffix(60).joined(separator: "\n"))")
+  }
+
+  @Test("is the same day when it was recorded as a file")
+  func recording() throws {
+    let plan = DayPlan(seed: 5).keeping([0, 2, 3, 7])
+    let again = try DayPlan(JSONValue(parsing: plan.text))
+    #expect(again.text == plan.text)
+    let outcomes = try [plan, again].map { try Simulation($0, keepsLines: true).run() }
+    #expect(outcomes[0].lines == outcomes[1].lines)
+  }
+
   @Test("is another for another seed")
   func differs() throws {
-    let digests = try (20..<23).map { try Simulation(seed: $0, keepsLines: false).run().digest }
+    let digests = try (20..<23).map { try Simulation(DayPlan(seed: $0), keepsLines: false).run().digest }
     #expect(Set(digests).count == 3)
   }
 
   @Test("ends at once when the program is stopped before it has begun")
   func stopsEarly() throws {
-    var random = SeededRandom(seed: 1)
-    var day = Day(&random)
-    day.skewSeconds = 0
-    let world = try World(day, &random, keepsLines: false)
+    var plan = DayPlan(seed: 1)
+    plan.day.skewSeconds = 0
+    var random = plan.random
+    let world = try World(plan.day, &random, keepsLines: false)
     let server = world.server
     let session = try world.wait { try await server.signUp("person@example.org") }
     let device = try Device(

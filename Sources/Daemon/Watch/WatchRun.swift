@@ -23,8 +23,7 @@ public final class WatchRun: Sendable {
   private let calls: AsyncStream<ControlListener.Call>
   private let stopListening: @Sendable () -> Void
   private let isOver = Atomic(false)
-  /// `nil` in a world without a network and a machine of its own.
-  private let networkWatch: NetworkWatch?
+  private let networkWatch: NetworkWatch
   /// Commits what changed, and says what it did; `nil` where nothing is committed.
   private let commit: (@Sendable () -> String?)?
   private let commitWake = Wake()
@@ -57,14 +56,20 @@ public final class WatchRun: Sendable {
   }
 
   /// A run that nobody can send requests to: for a world in which every command has a process of its own.
-  public convenience init(unreachable open: OpenWorkspace, log: @escaping @Sendable (String) -> Void) {
+  ///
+  /// - Parameter connectivity: Where that world's news of the network come from.
+  public convenience init(
+    unreachable open: OpenWorkspace, connectivity: any ConnectivitySource, log: @escaping @Sendable (String) -> Void
+  ) {
     let (calls, continuation) = AsyncStream.makeStream(of: ControlListener.Call.self)
-    self.init(open, calls: calls, stopListening: { continuation.finish() }, networkWatch: nil, commit: nil, log: log)
+    let watch = NetworkWatch(connectivity: connectivity, clock: open.environment.clock)
+    self.init(
+      open, calls: calls, stopListening: { continuation.finish() }, networkWatch: watch, commit: nil, log: log)
   }
 
   private init(
     _ open: OpenWorkspace, calls: AsyncStream<ControlListener.Call>, stopListening: @escaping @Sendable () -> Void,
-    networkWatch: NetworkWatch?, commit: (@Sendable () -> String?)?, log: @escaping @Sendable (String) -> Void
+    networkWatch: NetworkWatch, commit: (@Sendable () -> String?)?, log: @escaping @Sendable (String) -> Void
   ) {
     self.commit = open.settings.commitsAfter == nil ? nil : commit
     self.open = open
@@ -262,7 +267,7 @@ public final class WatchRun: Sendable {
 
   private func network(_ watch: FileWatch) async {
     await withDiscardingTaskGroup { group in
-      if let news = self.networkWatch { group.addTask { await news.run { self.take($0, watch) } } }
+      group.addTask { await self.networkWatch.run { self.take($0, watch) } }
       await self.exchanges()
       group.cancelAll()
     }

@@ -73,13 +73,18 @@ extension PathDecision {
     var entry = try mirror.entry(collection.folder, key: entry.base.key) ?? entry
     let seen = SeenFile(content.status, content.hash, at: workspace.now)
     var needsKey = false
-    // A draft laid over the file, or a key that was taken out: it is written again, in its time.
-    if case .row(let file) = reading.file, file.key == nil, entry.keyDueAt == nil { needsKey = true }
+    var delay = Workspace.keyDelay
+    // A draft laid over the file, or a key that was taken out: it is written again, in its time. Another row's key must not
+    // stay there for long: were that row's file gone, this one would be taken for it.
+    if case .row(let file) = reading.file, file.key != entry.base.key, entry.keyDueAt == nil {
+      needsKey = true
+      if file.key != nil { delay = .zero }
+    }
     let isKnown = entry.seen?.covers(seen) ?? false
     guard needsKey || !isKnown || entry.absentSince != nil || !entry.wasSeen else { return }
     if needsKey {
       entry.base.writtenKey = nil
-      entry.keyDueAt = workspace.now + Workspace.keyDelay
+      entry.keyDueAt = workspace.now + delay
     }
     entry.seen = seen
     entry.wasSeen = true

@@ -9,8 +9,12 @@ extension Workspace {
     for late in try replaced.lateTexts() {
       let origin = late.replaced.origin
       try keep([TrashItem(origin: origin, bytes: late.bytes, reason: "saved into a file that had been replaced")])
-      if let collection = collection(of: origin), let file = try? RowFile.read(late.bytes, collection.settings) {
-        let columns = try client.transaction { try takeLate(file, origin, collection, $0) }
+      // Another row's file may lie at the path by now: the text is of the row that the file was.
+      if case .row(let folder, let base) = WriteContext(text: late.replaced.context),
+        let collection = collections.first(where: { $0.folder == folder }),
+        let file = try? RowFile.read(late.bytes, collection.settings)
+      {
+        let columns = try client.transaction { try takeLate(file, of: base, collection, $0) }
         if !columns.isEmpty {
           report.queued += 1
           report.note(.edited, origin, columns.joined(separator: ", "))
@@ -23,15 +27,20 @@ extension Workspace {
   }
 
   private func takeLate(
-    _ file: RowFile, _ origin: String, _ collection: Collection, _ transaction: EngineTransaction
+    _ file: RowFile, of written: FileBase, _ collection: Collection, _ transaction: EngineTransaction
   ) throws -> [String] {
     let mirror = Mirror(transaction)
-    guard let entry = try mirror.entry(path: origin) else { return [] }
+    guard let entry = try mirror.entry(collection.folder, key: written.key) else { return [] }
     // Whoever writes here had an older text open: unlike a save at the path, one that equals it puts nothing back.
-    let bases = [entry.base] + (try mirror.earlierBases(entry, at: now))
+    let bases = [entry.base, written] + (try mirror.earlierBases(entry, at: now))
     let base = bases.min { edit(file.values, from: $0.values).count < edit(file.values, from: $1.values).count }
     guard let base else { return [] }
-    let columns = edit(file.values, from: base.values)
+    // A column that was saved at the path since keeps what was saved there: the late text did not see it.
+    let queued = Set(try transaction.row(collection.table, written.key).pending.flatMap { $0.write.values.names })
+    let columns = JSONObject(
+      edit(file.values, from: base.values).members.filter { name, _ in
+        !queued.contains(name) || base.values[name] == entry.base.values[name]
+      })
     guard !columns.isEmpty, collection.readOnly(columns).isEmpty else { return [] }
     let seen = JSONObject(base.values.members.filter { columns[$0.name] != nil })
     try transaction.enqueue(

@@ -236,7 +236,6 @@ struct AbsenceDecision {
       }
     }
     guard !absent.isEmpty else { return }
-    let total = try mirror.count(collection.folder)
     // A file that cannot be read may be any of those that are missing.
     let unread = decision.workspace.troubled.union(unsettled).union(
       try Problems(decision.transaction).paths().map(PathKey.init))
@@ -247,6 +246,8 @@ struct AbsenceDecision {
     let waiting = absent.filter { !$0.isHeld }
     // One that follows others into a hold belongs to the same accident.
     let together = absent.filter { !$0.isHeld || startedAt - ($0.absentSince ?? startedAt) < Self.accidentSpan }
+    // What is held already is not there any more to be the larger part of.
+    let total = try mirror.count(collection.folder) - (absent.count - together.count)
     let isAccident =
       !isConfirmed && (isFolderDoubtful || VanishingBrake.holds(together.count + writesOfCheckout, of: total))
     if isAccident, !waiting.isEmpty {

@@ -47,7 +47,8 @@ final class Program: Sendable {
     var waiters: [UUID: CheckedContinuation<Void, Never>] = [:]
   }
 
-  private let processID: pid_t
+  /// The kernel's number of it.
+  let processID: pid_t
   private let state = Mutex(State())
 
   /// Pipes are made and handed on by one caller at a time: a program started in between would hold them open for ever.

@@ -211,6 +211,18 @@ struct DeleteTests {
     #expect(one.names.count == total - missing)
   }
 
+  @Test("the rest of a folder is held also beside many that are held already")
+  func brakeBesideHeld() async throws {
+    let (world, one) = try await tasks(8)
+    for number in 1...5 { try one.remove("task-\(number).json") }
+    try await one.settle()
+    one.advance(.seconds(60))
+    for number in 6...8 { try one.remove("task-\(number).json") }
+    try await one.settle()
+    #expect(world.rows.count == 8)
+    #expect(try await one.workspace.summary().held == 8)
+  }
+
   @Test("files missing one after another within the time are counted together")
   func brakeOneByOne() async throws {
     let (world, one) = try await tasks(30)

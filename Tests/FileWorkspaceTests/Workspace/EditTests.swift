@@ -215,6 +215,43 @@ struct EditTests {
     #expect(one.json("milk.json")?["notes"] == "three")
   }
 
+  @Test("a late text is of the row whose file it was, whatever lies at its name by now")
+  func lateTextOfMovedFile() async throws {
+    let (world, one, _) = try await two([task(1, "Milk", notes: "two"), task(2, "Bread", notes: "white")])
+    let buffer = try #require(one.text("milk.json"))
+    let writer = try one.files.person.open("tasks/milk.json")
+    world.update(key(1), ["notes": "three"])
+    try await one.sync()
+    try one.files.person.rename("tasks/milk.json", "tasks/t.json")
+    try one.files.person.rename("tasks/bread.json", "tasks/milk.json")
+    writer.write(Array(buffer.replacing("Milk", with: "Oat milk").utf8))
+    writer.close()
+    try await one.settle()
+    #expect(world.rows[key(1)]?["title"] == "Oat milk")
+    #expect(world.rows[key(2)]?["title"] == "Bread")
+    #expect(one.json("milk.json")?["id"] == .string(key(2)))
+  }
+
+  @Test("a late text does not turn back what was saved at its path since")
+  func lateTextBehindSave() async throws {
+    let (world, one, _) = try await two([task(1, "Milk", notes: "two")])
+    let buffer = try #require(one.text("milk.json"))
+    let writer = try one.files.person.open("tasks/milk.json")
+    world.update(key(1), ["done": true])
+    try await one.sync()
+    one.network.isConnected = false
+    try one.edit("milk.json", ["title": "Oat milk"])
+    try await one.sync()
+    writer.write(Array(buffer.replacing("two", with: "three").utf8))
+    writer.close()
+    try await one.sync()
+    one.network.isConnected = true
+    try await one.settle()
+    #expect(world.rows[key(1)]?["title"] == "Oat milk")
+    #expect(world.rows[key(1)]?["notes"] == "three")
+    #expect(world.rows[key(1)]?["done"] == true)
+  }
+
   @Test("what nobody has seen is not written over: a later edit behind a write in doubt")
   func editBehindWriteInDoubt() async throws {
     let (world, one, other) = try await two([task(1, "Milk", notes: "two")])

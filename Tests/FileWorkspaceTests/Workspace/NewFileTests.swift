@@ -183,6 +183,25 @@ struct NewFileTests {
     #expect(try replica.isClear)
   }
 
+  @Test("a copy that is put back with its original's key gets its own again")
+  func copyPutBack() async throws {
+    let world = try await TaskWorld.make([task(1, "Milk")])
+    let one = try world.replica()
+    try await one.sync()
+    let text = try #require(one.text("milk.json"))
+    try one.write("copy.json", text)
+    try await one.settle()
+    let own = try #require(one.json("copy.json")?["id"])
+    #expect(own != .string(key(1)))
+    try one.write("copy.json", text)
+    try await one.settle()
+    #expect(one.json("copy.json")?["id"] == own)
+    try one.remove("milk.json")
+    try await one.settle()
+    #expect(world.rows.count == 1)
+    #expect(one.json("copy.json")?["id"] == own)
+  }
+
   @Test("a copy whose original is removed at once is a rename; removed later, a row of its own")
   func copyThenRemove() async throws {
     let world = try await TaskWorld.make([task(1, "Milk"), task(2, "Bread")])

@@ -1,0 +1,46 @@
+import Glibc
+
+#if FUZZER
+
+  private let chosen = FuzzTarget(rawValue: getenv("FUZZ").map { String(cString: $0) } ?? "")
+
+  /// What libFuzzer calls with each of its inputs (https://llvm.org/docs/LibFuzzer.html).
+  @_cdecl("LLVMFuzzerTestOneInput")
+  public func fuzzOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    guard let chosen else { fatalError("FUZZ names one of \(FuzzTarget.allCases.map(\.rawValue))") }
+    if let fault = chosen.fault(Array(UnsafeBufferPointer(start: bytes, count: count))) { fatalError(fault) }
+    return 0
+  }
+
+#else
+
+  @main
+  struct Main {
+    static let help = """
+      tidemark-fuzz TARGET [SEED [COUNT]]
+
+      Gives a reader COUNT inputs (100000 by default) that a SEED (1) makes of its corpus, and ends at the first that it
+      does not stand. TARGET is json, query, frames or settings. 'make fuzz' lets coverage lead instead.
+      """
+
+    static func main() {
+      let words = CommandLine.arguments.dropFirst()
+      let numbers = words.dropFirst().map { UInt64($0) }
+      guard let target = words.first.flatMap(FuzzTarget.init), numbers.count <= 2, !numbers.contains(nil) else {
+        print(help)
+        exit(words == ["--help"] ? 0 : 64)
+      }
+      let (seed, count) = (numbers.first.flatMap(\.self) ?? 1, numbers.dropFirst().first.flatMap(\.self) ?? 100_000)
+      var mutator = Mutator(seed: seed, target.corpus)
+      for number in 0..<count {
+        let input = mutator.next()
+        if let fault = target.fault(input) {
+          print("\(target) seed \(seed), input \(number): \(fault)\n\(input)")
+          exit(1)
+        }
+      }
+      print("\(target) stood \(count) inputs of seed \(seed)")
+    }
+  }
+
+#endif

@@ -1,0 +1,85 @@
+import LosslessJSON
+import StandInServer
+import SupabaseAPI
+
+/// Judges a device's requests as they leave and as the server takes them.
+struct Judge: Sendable {
+  let world: World
+  let device: Device
+
+  private static let tablePath = "\(SimulatedServer.origin)/rest/v1/tasks?"
+
+  /// Looks at a request that is about to leave: one user's writes leave in the order in which they were queued.
+  func leaves(_ request: HTTPRequest) {
+    let keys = writtenKeys(request)
+    guard !keys.isEmpty else { return }
+    let queued = Set(device.queuedKeys(limit: keys.count))
+    if !keys.isSubset(of: queued) {
+      world.complain("\(device.name): a write of \(keys.sorted()) leaves before those of \(queued.sorted())")
+    }
+  }
+
+  /// Has the server answer, and looks at what the request did there.
+  func answer(_ request: HTTPRequest, with fault: StandInFault.Kind?) -> HTTPResponse? {
+    let isDelete = request.method == "DELETE" && request.url.hasPrefix(Self.tablePath)
+    let before = isDelete ? world.server.rows(of: device.user.id) : [:]
+    let answer = world.server.answer(request, with: fault)
+    if request.method == "POST", request.url.hasPrefix(Self.tablePath) { world.noteNewRows(of: device.user.id) }
+    if isDelete {
+      let after = world.server.rows(of: device.user.id)
+      for (id, row) in before.sorted(by: { $0.key < $1.key }) where after[id] == nil { judgeDelete(id, row) }
+    }
+    if let answer, fault == nil { judge(answer, to: request) }
+    return answer
+  }
+
+  /// What nobody removed is not deleted, and what was removed by accident waits for a person's word.
+  private func judgeDelete(_ id: String, _ row: JSONObject) {
+    if device.accident.contains(id), device.rowCountAtAccident == world.newRowCount(of: device.user.id) {
+      world.complain("\(device.name): \(id), one of many files that went at once, is deleted unasked")
+    }
+    // Settings may say that this device's delete stands whatever the row says by now.
+    guard world.day.conflicts == "hold" else { return }
+    let words = world.words.unreplaced(in: JSONValue.object(row).serialized())
+      .filter { !world.words.copied.contains($0) }
+    if !words.isEmpty { world.complain("\(device.name): \(id) is deleted although nobody removed \(words)") }
+  }
+
+  /// A server that nothing is wrong with refuses nothing but a stale token and a key that is taken.
+  private func judge(_ answer: HTTPResponse, to request: HTTPRequest) {
+    guard answer.status >= 400, answer.status != 401, answer.status != 409 else { return }
+    if answer.status == 403, request.url.hasSuffix("/auth/v1/user") { return }  // How that one says 401.
+    world.complain(
+      "\(device.name): \(request.method) \(request.url.dropFirst(SimulatedServer.origin.count)) breaks the protocol: "
+        + "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+  }
+
+  /// The keys of the rows that a request writes.
+  private func writtenKeys(_ request: HTTPRequest) -> Set<String> {
+    guard request.url.hasPrefix(Self.tablePath) else { return [] }
+    switch request.method {
+    case "POST":
+      let body = request.body.flatMap { try? JSONValue(parsing: $0) }
+      let rows = body?.arrayValue ?? [body].compactMap(\.self)
+      return Set(rows.compactMap { $0["id"]?.stringValue })
+    case "PATCH", "DELETE": return Self.keys(in: request.url.dropFirst(Self.tablePath.count).utf8)
+    default: return []
+    }
+  }
+
+  /// The UUIDs in a text.
+  private static func keys(in text: Substring.UTF8View) -> Set<String> {
+    var keys: Set<String> = []
+    for part in text.split(whereSeparator: { !isOfUUID($0) }) where part.count == 36 {
+      keys.insert(String(Substring(part)))
+    }
+    return keys
+  }
+
+  private static func isOfUUID(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "-"): true
+    default: false
+    }
+  }
+}
