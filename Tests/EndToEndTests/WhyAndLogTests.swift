@@ -27,7 +27,7 @@ import Testing
     for (path, said) in [
       ("tasks/x.json~", "left alone"), ("tasks/readme.txt", ".json"), ("tasks/link.json", "a symbolic link"),
       ("tasks", "the folder of table tasks"), ("tidemark.json", "settings"), (".tidemark/session", "Tidemark's own"),
-      ("photos/x.jpg", "not in a collection's folder"),
+      ("other/x.jpg", "not in a collection's folder"), ("photos/x.jpg", "nothing is known of a photo here"),
     ] {
       let answer = try await why(a, path)
       #expect(answer["isRowFile"] as? Bool == false, "\(path)")

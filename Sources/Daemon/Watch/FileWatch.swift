@@ -88,10 +88,12 @@ final class FileWatch: Sendable {
 
   /// Watches, and tries again from time to time where that cannot be done: the folders are listed meanwhile.
   private func takeEvents(_ ready: @Sendable () -> Void) async {
+    // Also where nothing will ever be told, or a stop came first: nobody waits for the first event for ever.
+    defer { ready() }
     tellKinds()
     while !watchIsOver {
       await watch(ready)
-      ready()  // Also where nothing will ever be told: nobody waits for the first event for ever.
+      ready()
       guard !watchIsOver else { return }
       await retryWake.wait(upTo: nil, clock: clock)
     }

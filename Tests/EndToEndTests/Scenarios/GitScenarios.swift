@@ -121,7 +121,7 @@ struct GitScenarios {
       """
       mkdir -p photos tasks/.direnv tasks/old
       git init -q photos; git init -q tasks/old
-      cp tasks/t.json tasks/.direnv/a.json; cp tasks/t.json tasks/old/b.json; cp tasks/t.json photos/c.json
+      cp tasks/t.json tasks/.direnv/a.json; cp tasks/t.json tasks/old/b.json
       find .git photos tasks/.direnv tasks/old -type f | sort | xargs sha256sum > ../before
       """)
     await scene.watch.stop()
