@@ -1,6 +1,7 @@
 import LosslessJSON
 import OfflineEngine
 import StandInServer
+import Synchronization
 import Testing
 
 @testable import FileWorkspace
@@ -29,6 +30,20 @@ struct EditTests {
       #expect(try replica.isClear)
     }
     #expect(world.rows[key(1)]?["notes"] == "three")
+  }
+
+  @Test("an edit is queued in one transaction, and its file is read once")
+  func cheapEdit() async throws {
+    let (_, one, _) = try await two([task(1, "Milk", notes: "two")])
+    try one.edit("milk.json", ["notes": "three"])
+    let reads = Atomic(0)
+    one.files.beforeEachOperation { _, operation in
+      if operation == "read" { reads.add(1, ordering: .relaxed) }
+    }
+    one.commits.restart()
+    #expect(try await one.workspace.look(at: ["tasks/milk.json"]).queued == 1)
+    #expect(one.commits.commitCount == 1)
+    #expect(reads.load(ordering: .relaxed) == 1)
   }
 
   @Test("the same change on two replicas is no conflict")
