@@ -106,7 +106,7 @@ extension OpenWorkspace {
   private func readPhotos(_ take: (WorkspaceReport) -> Void) async throws {
     for _ in 0..<Self.photoRounds {
       take(try await PhotoTransfers(workspace).run(isOnline: false).report)
-      guard let due = try await workspace.nextPhotoRead() else { return }
+      guard let due = try await workspace.nextPhotoReadDue() else { return }
       try await environment.clock.sleep(for: max(.milliseconds(20), due - environment.clock.now()))
       take(try await workspace.look(at: []))
     }

@@ -17,11 +17,13 @@ struct PhotoSchedule {
     now = transaction.now
   }
 
-  func next(isOnline: Bool) throws -> PhotoJob? {
-    if let record = try first(.unread, where: { $0.path != nil && $0.absentSince == nil }) { return .read(record) }
-    guard isOnline else { return nil }
-    return try nextUpload() ?? nextRemoval() ?? nextDownload()
+  /// The next file to be read.
+  func nextRead() throws -> PhotoJob? {
+    try first(.unread) { $0.path != nil && $0.absentSince == nil }.map(PhotoJob.read)
   }
+
+  /// The next thing to be sent, removed or fetched.
+  func nextTransfer() throws -> PhotoJob? { try nextUpload() ?? nextRemoval() ?? nextDownload() }
 
   /// The first that is due and fits, in the order in which photos came.
   private func first(

@@ -48,18 +48,37 @@ public struct PhotoTransfers: Sendable {
     isOnline: Bool, report: @Sendable (WorkspaceReport) -> Void = { _ in }
   ) async throws -> PhotoRun {
     var run = PhotoRun()
-    while let job = try await workspace.nextPhotoJob(isOnline: isOnline && run.failure == nil) {
-      do throws(StorageFailure) {
-        let outcome = try await perform(job)
-        let settled = try await settled(job, outcome)
-        run.report.add(settled)
-        report(settled)
-      } catch {
-        guard case .stopped(let failure, let retryAfter) = error else { continue }
-        (run.failure, run.retryAfter) = (failure, retryAfter)
+    while true {
+      // The next file is read while one is on its way: neither waits for the other.
+      let reading = try await workspace.nextPhotoRead()
+      let transfer = try await isOnline && run.failure == nil ? workspace.nextPhotoTransfer() : nil
+      if reading == nil, transfer == nil { return run }
+      async let read = carryOut(reading, report)
+      async let transferred = carryOut(transfer, report)
+      let (ofRead, ofTransfer) = await (read, transferred)
+      run.report.add(ofRead.report)
+      run.report.add(ofTransfer.report)
+      if let (failure, retryAfter) = ofTransfer.stop { (run.failure, run.retryAfter) = (failure, retryAfter) }
+      if let (failure, _) = ofRead.stop {
+        run.failure = failure  // What this device could not note it would read again and again.
+        return run
       }
     }
-    return run
+  }
+
+  /// Does a piece of work; what ends a round is told apart from what became of one photo.
+  private func carryOut(
+    _ job: PhotoJob?, _ report: @Sendable (WorkspaceReport) -> Void
+  ) async -> (report: WorkspaceReport, stop: (failure: SyncFailure, retryAfter: Int?)?) {
+    guard let job else { return (WorkspaceReport(), nil) }
+    do throws(StorageFailure) {
+      let settled = try await settled(job, try await perform(job))
+      report(settled)
+      return (settled, nil)
+    } catch {
+      guard case .stopped(let failure, let retryAfter) = error else { return (WorkspaceReport(), nil) }
+      return (WorkspaceReport(), (failure, retryAfter))
+    }
   }
 
   private func settled(_ job: PhotoJob, _ outcome: PhotoOutcome) async throws(StorageFailure) -> WorkspaceReport {

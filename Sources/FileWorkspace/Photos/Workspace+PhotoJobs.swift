@@ -3,14 +3,17 @@ import OfflineEngine
 extension Workspace {
   var photoTables: [PhotoTable] { collections.compactMap(PhotoTable.init) }
 
-  /// The next piece of work that is due, after what needs no work was settled; nil where there is none.
-  ///
-  /// - Parameter isOnline: Whether the server may be asked.
-  func nextPhotoJob(isOnline: Bool) throws -> PhotoJob? {
+  /// The next file that is to be read; nil where there is none.
+  func nextPhotoRead() throws -> PhotoJob? { try nextPhotoJob { try $0.nextRead() } }
+
+  /// The next photo that is to be sent, removed or fetched, after what needs no work was settled; nil where there is none.
+  func nextPhotoTransfer() throws -> PhotoJob? { try nextPhotoJob { try $0.nextTransfer() } }
+
+  private func nextPhotoJob(_ next: (PhotoSchedule) throws -> PhotoJob?) throws -> PhotoJob? {
     guard gitWork == nil else { return nil }
     for table in photoTables where unscannable[table.settings.folder] == nil {
       let job = try client.transaction { transaction in
-        try PhotoSchedule(table, transaction, makeID: environment.makeID).next(isOnline: isOnline)
+        try next(PhotoSchedule(table, transaction, makeID: environment.makeID))
       }
       if let job { return job }
     }
@@ -24,7 +27,7 @@ extension Workspace {
   }
 
   /// When the next of the photos that wait to be left alone is to be read, if one is.
-  public func nextPhotoRead() throws -> WallTime? {
+  public func nextPhotoReadDue() throws -> WallTime? {
     guard !photoTables.isEmpty, gitWork == nil else { return nil }
     return try client.read { try PhotoRecords($0).nextRead() }
   }

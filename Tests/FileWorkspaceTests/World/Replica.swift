@@ -165,7 +165,7 @@ final class Replica {
   private func readPhotos(_ result: inout SyncResult) async throws {
     for _ in 0..<3 {
       result.files.add(try await PhotoTransfers(workspace).run(isOnline: false).report)
-      guard let due = try await workspace.nextPhotoRead() else { return }
+      guard let due = try await workspace.nextPhotoReadDue() else { return }
       advance(to: due)
       result.files.add(try await workspace.look(at: []))
     }
