@@ -17,6 +17,7 @@ public final class WatchRun: Sendable {
   private let photoWake = Wake()
   /// The wait before the server is asked for photos again after a failure.
   private let photoPlan = Mutex(ExchangePlan(pullEvery: .zero))
+  private let photoRowsSentAt = Mutex<Duration?>(nil)
   /// Ends waits that nothing but the end of the run shortens.
   private let endWake = Wake()
   /// The requests of commands; ends with `stopListening`.
@@ -34,6 +35,7 @@ public final class WatchRun: Sendable {
   private static let sayWorkingEvery = Duration.seconds(3)
   /// The loops of a run, the one that waits for a stop among them.
   private static let loopCount = 10
+  private static let photoRowsTogether = Duration.milliseconds(250)
   /// How long the request in hand may take once the program is asked to stop.
   private static let stopLimit = Duration.seconds(5)
 
@@ -150,11 +152,13 @@ public final class WatchRun: Sendable {
     log(EventLine.text(event))
   }
 
-  /// - Parameter isRecorded: Whether the events stand in the workspace's log already.
-  private func book(_ report: WorkspaceReport, isRecorded: Bool = false) {
+  /// - Parameters:
+  ///   - isRecorded: Whether the events stand in the workspace's log already.
+  ///   - mayWait: Whether what was queued is sent soon rather than at once.
+  private func book(_ report: WorkspaceReport, isRecorded: Bool = false, mayWait: Bool = false) {
     if !isRecorded { open.record(report.events) }
     for event in report.events { log(EventLine.text(event)) }
-    if report.queued > 0 { networkWake.ring() }
+    if report.queued > 0, !mayWait || photoRowsAreDue() { networkWake.ring() }
     if report.photosToDo > 0 { photoWake.ring() }
     dueWake.ring()
     if !report.events.isEmpty { commitWake.ring() }
@@ -230,6 +234,16 @@ public final class WatchRun: Sendable {
     }
   }
 
+  /// Whether the rows of photos are to be sent now: of many photos that follow each other, some together.
+  private func photoRowsAreDue() -> Bool {
+    let now = open.environment.clock.elapsed()
+    return photoRowsSentAt.withLock { last in
+      if let last, now - last < Self.photoRowsTogether { return false }
+      last = now
+      return true
+    }
+  }
+
   /// Reads, sends and fetches photos as they come, beside everything else.
   private func photos() async throws {
     let (transfers, clock) = (PhotoTransfers(open.workspace), open.environment.clock)
@@ -242,7 +256,8 @@ public final class WatchRun: Sendable {
       var run = PhotoRun()
       let isOnline = open.client.syncStatus.network != .disabled
       try await attempt {
-        run = try await transfers.run(isOnline: isOnline) { self.book($0) }
+        run = try await transfers.run(isOnline: isOnline) { self.book($0, mayWait: true) }
+        if run.report.queued > 0 { self.networkWake.ring() }
         return WorkspaceReport()
       }
       let text = run.failure.map { "\($0)" }

@@ -12,7 +12,7 @@ struct PhotoFiling {
   private var owners: [String: String?] = [:]
 
   /// How long a file must have been left alone before it is read: copies come in bursts.
-  static let quiet = Duration.seconds(1)
+  static let quiet = Duration.milliseconds(500)
 
   init(_ table: PhotoTable, _ transaction: EngineTransaction, makeID: @escaping @Sendable () -> String) {
     self.table = table
