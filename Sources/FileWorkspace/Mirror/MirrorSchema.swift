@@ -200,5 +200,11 @@ extension Migration {
         since INTEGER NOT NULL
       ) WITHOUT ROWID;
       """),
+    Migration(
+      "removed photos",
+      """
+      -- Where the file of an object lay that a person has removed: its bytes are to be in the trash before the object goes.
+      ALTER TABLE photo_leftover ADD COLUMN removed_from TEXT;
+      """),
   ]
 }

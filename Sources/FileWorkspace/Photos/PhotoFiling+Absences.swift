@@ -79,12 +79,16 @@ extension PhotoFiling {
   }
 
   /// Has a photo's objects removed once nothing names them.
+  ///
+  /// - Parameter waitingForOwner: Whether the photo goes with the row that it belongs to, whose photos' files go to the
+  ///   trash; else a person has removed its file.
   func leave(_ record: PhotoRecord, waitingForOwner: Bool) throws {
     let leftovers = PhotoLeftovers(transaction)
     for key in [record.object?.key, record.sent?.key, record.uploadKey].compactMap(\.self) {
       try leftovers.add(
         PhotoLeftover(
-          object: key, collection: record.collection, photo: record.id, owner: waitingForOwner ? record.owner : nil))
+          object: key, collection: record.collection, photo: record.id, owner: waitingForOwner ? record.owner : nil,
+          removedFrom: !waitingForOwner && key == record.object?.key ? record.lastPath : nil))
     }
   }
 }

@@ -11,6 +11,8 @@ struct PhotoLeftover: Sendable, Hashable {
   var photo: String
   /// The key of the row whose delete takes the photo with it; nil where the photo alone goes.
   var owner: String?
+  /// Where its file lay, if a person has removed that: the object has the only copy, which is to be in the trash first.
+  var removedFrom: String?
   var attempts = 0
   var retryAt: WallTime?
   var reason: String?
@@ -50,7 +52,7 @@ struct PhotoLeftovers {
     try database.rows("SELECT * FROM photo_leftover ORDER BY object").map { row in
       PhotoLeftover(
         object: row.text("object") ?? "", collection: row.text("collection") ?? "", photo: row.text("photo") ?? "",
-        owner: row.text("owner"), attempts: Int(row.integer("attempts") ?? 0),
+        owner: row.text("owner"), removedFrom: row.text("removed_from"), attempts: Int(row.integer("attempts") ?? 0),
         retryAt: row.integer("retry_at").map(WallTime.init(nanoseconds:)), reason: row.text("reason"))
     }.filter { collection == nil || $0.collection == collection }
   }
@@ -58,13 +60,14 @@ struct PhotoLeftovers {
   func add(_ leftover: PhotoLeftover) throws {
     try database.execute(
       """
-      INSERT INTO photo_leftover (object, collection, photo, owner, attempts, retry_at, reason)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-      ON CONFLICT (object) DO UPDATE SET owner = ?4, attempts = ?5, retry_at = ?6, reason = ?7
+      INSERT INTO photo_leftover (object, collection, photo, owner, attempts, retry_at, reason, removed_from)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+      ON CONFLICT (object) DO UPDATE SET owner = ?4, attempts = ?5, retry_at = ?6, reason = ?7, removed_from = ?8
       """,
       [
         .text(leftover.object), .text(leftover.collection), .text(leftover.photo), .optional(leftover.owner),
         .integer(Int64(leftover.attempts)), .optional(leftover.retryAt?.nanoseconds), .optional(leftover.reason),
+        .optional(leftover.removedFrom),
       ])
   }
 

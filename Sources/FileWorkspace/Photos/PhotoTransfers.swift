@@ -237,6 +237,7 @@ public struct PhotoTransfers: Sendable {
 
   private func remove(_ leftover: PhotoLeftover, _ bucket: String) async throws(PhotoEnd) -> PhotoOutcome {
     let place = try Self.place(bucket, leftover.object)
+    if let origin = leftover.removedFrom { try await keepCopy(of: place, from: origin) }
     let removed = try await onServer { storage, token throws(SupabaseError) in
       try await storage.remove(bucket, [place], accessToken: token)
     }
@@ -244,15 +245,41 @@ public struct PhotoTransfers: Sendable {
     return try await size(of: place) == nil ? .removed : .notRemoved
   }
 
-  // MARK: Fetching
+  /// Puts the bytes of an object into the trash.
+  ///
+  /// A process that dies before the object is gone does so once more: rather two copies than none.
+  private func keepCopy(of place: ObjectPath, from origin: String) async throws(PhotoEnd) {
+    let written = try makePartial()
+    do throws(PhotoEnd) {
+      let sink = PhotoSink(written)
+      _ = try await onServer { storage, token throws(SupabaseError) in
+        try await storage.download(place, accessToken: token, HTTPBodies(sink: sink))
+      }
+      try onDisk { () throws(FileSystemError) in
+        _ = try written.finish(modified: nil)
+        try files.makeDurable([written.path])
+        _ = try workspace.trash.take(written.path, origin: origin, reason: "the photo was removed")
+      }
+    } catch {
+      try? files.unlink(written.path)
+      if case .storage(.refused(let refusal)) = error, refusal.code == "NoSuchKey" { return }
+      throw error
+    }
+  }
 
-  private func fetch(_ download: PhotoDownload) async throws(PhotoEnd) -> PhotoOutcome {
-    let place = try Self.place(download.bucket, download.row.object)
-    let written = try onDisk { () throws(FileSystemError) in
+  private func makePartial() throws(PhotoEnd) -> any WritableFile {
+    try onDisk { () throws(FileSystemError) in
       try StateFolder.create(in: files)
       try files.createFolder(Self.folder, isPrivate: true)
       return try files.create(in: Self.folder, prefix: Self.partialPrefix)
     }
+  }
+
+  // MARK: Fetching
+
+  private func fetch(_ download: PhotoDownload) async throws(PhotoEnd) -> PhotoOutcome {
+    let place = try Self.place(download.bucket, download.row.object)
+    let written = try makePartial()
     do throws(PhotoEnd) {
       let sink = PhotoSink(written)
       let (progress, id, total) = (workspace.photoProgress, download.record.id, download.row.size ?? 0)
