@@ -56,6 +56,11 @@ struct MirrorJournal: WriteBackJournal {
       if let table = collections[collection]?.table, try isCurrent(base, table, transaction) {
         try transaction.clearChange(table, base.key.text)
       }
+    case (.newerSave, .row(let collection, let base)):
+      // What came out between look and swap was made of the text before: its base is needed to tell what was edited.
+      if let known = try mirror.entry(collection, key: base.key), known.base.values != base.values {
+        try mirror.keepEarlier(known, at: client.now)
+      }
     case (.written(let file), .side(let path)):
       try SideFiles(transaction).setDurable(path, file.status)
     case (.removed, .goneRow(let collection, let key)):

@@ -21,7 +21,7 @@ extension Workspace {
         }
       }
       try replaced.acknowledge(late)
-      report.note(.note, origin, "a save that came late was taken; its text is in the trash")
+      report.note(.note, origin, "was saved into after it had been replaced; that text is in the trash")
     }
     try replaced.sweep(now: now.nanoseconds / 1_000_000)
   }
@@ -35,11 +35,10 @@ extension Workspace {
     let bases = [entry.base, written] + (try mirror.earlierBases(entry, at: now))
     let base = bases.min { edit(file.values, from: $0.values).count < edit(file.values, from: $1.values).count }
     guard let base else { return [] }
-    // A column that was saved at the path since keeps what was saved there: the late text did not see it.
-    let queued = Set(try transaction.row(collection.table, written.key).pending.flatMap { $0.write.values.names })
+    // A column that moved on at the path since keeps what it has there, sent or not: the late text did not see that.
     let columns = JSONObject(
       edit(file.values, from: base.values).members.filter { name, _ in
-        !queued.contains(name) || base.values[name] == entry.base.values[name]
+        entry.base.values[name] == written.values[name]
       })
     guard !columns.isEmpty, collection.readOnly(columns).isEmpty else { return [] }
     let seen = JSONObject(base.values.members.filter { columns[$0.name] != nil })
