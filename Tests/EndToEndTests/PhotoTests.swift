@@ -162,8 +162,14 @@ import Testing
     try FileManager.default.createSymbolicLink(
       atPath: "\(a.path)/photos/kitchen/link.jpg", withDestinationPath: "/etc/hostname")
     try drop(Data("half".utf8), "kitchen/browser.jpg.crdownload", into: a)
+    // A server that refuses before it has read all may close the connection before its answer is read: then it is tried
+    // once more.
     _ = try await a.run("sync")
-    let status = try await a.run("status")
+    var status = try await a.run("status")
+    for _ in 0..<5 where !status.output.contains("large.jpg:") {
+      _ = try await a.run("sync")
+      status = try await a.run("status")
+    }
     #expect(status.status == 4)
     for name in ["empty.jpg", "words.jpg", "large.jpg", "loose.jpg", "x.jpg", "folder.jpg", "link.jpg"] {
       #expect(status.output.contains(name), "\(name) in \(status.output)")
