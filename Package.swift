@@ -36,19 +36,22 @@ let package = Package(
     .target(name: "LosslessJSON", swiftSettings: strict),
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
     .target(name: "Hashing", dependencies: ["CCrypto"], swiftSettings: strict),
+    .target(name: "Threads", swiftSettings: strict),
     .target(name: "WebSocket", dependencies: ["CWslay", "Hashing"], swiftSettings: strict),
-    .target(name: "SupabaseAPI", dependencies: ["CCurl", "LosslessJSON", "WebSocket"], swiftSettings: strict),
-    .target(name: "OfflineEngine", dependencies: ["SupabaseAPI", "SQLite", "LosslessJSON"], swiftSettings: strict),
+    .target(
+      name: "SupabaseAPI", dependencies: ["CCurl", "LosslessJSON", "WebSocket", "Threads"], swiftSettings: strict),
+    .target(
+      name: "OfflineEngine", dependencies: ["SupabaseAPI", "SQLite", "LosslessJSON", "Threads"], swiftSettings: strict),
     .target(
       name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools", "Hashing", "Images"],
       resources: templates, swiftSettings: strict),
     .target(
       name: "StandInServer",
       dependencies: [
-        "SQLite", "LosslessJSON", "CMicrohttpd", "CCrypt", "Hashing", "WebSocket", "Images",
+        "SQLite", "LosslessJSON", "CMicrohttpd", "CCrypt", "Hashing", "WebSocket", "Images", "Threads",
       ],
       resources: [.embedInCode("../../Templates/tasks-and-photos/schema.json")], swiftSettings: strict),
-    .target(name: "Daemon", dependencies: ["FileWorkspace"], swiftSettings: strict),
+    .target(name: "Daemon", dependencies: ["FileWorkspace", "Threads"], swiftSettings: strict),
     .executableTarget(
       name: "tidemark", dependencies: ["Daemon", "FileWorkspace", "StandInServer", "Images"], swiftSettings: strict),
     .executableTarget(

@@ -13,7 +13,7 @@ extension OpenWorkspace {
     case "photos-retry": return ["count": .integer(Int64(try await workspace.retryPhotos(paths)))]
     case "photos-info":
       guard let path = paths.first else { return .null }
-      return try await info(try place(path))
+      return try await info(try places([path])[0])
     case "photos-share":
       let width = request.arguments["width"]?.int64Value.map(Int.init)
       let seconds = request.arguments["seconds"]?.int64Value.map(Int.init) ?? 3600
@@ -22,10 +22,16 @@ extension OpenWorkspace {
     }
   }
 
-  /// Where the object of the photo at a path is.
-  private func place(_ path: String) throws -> ObjectPath {
-    let photos = try client.read { try PhotoList($0, settings, files: files).photos() }
-    guard let photo = photos.first(where: { PathKey($0.path) == PathKey(path) }) else {
+  /// Where the objects of the photos at some paths are.
+  private func places(_ paths: [String]) throws -> [ObjectPath] {
+    let photos = Dictionary(
+      try client.read { try PhotoList($0, settings, files: files).photos() }.map { (PathKey($0.path), $0) }
+    ) { first, _ in first }
+    return try paths.map { try place($0, photos[PathKey($0)]) }
+  }
+
+  private func place(_ path: String, _ photo: ListedPhoto?) throws -> ObjectPath {
+    guard let photo else {
       throw WorkspaceRequestError.noSuchEntry(path, list: "among the photos", hint: "'tidemark photos list' shows them")
     }
     guard let object = photo.object else {
@@ -68,8 +74,7 @@ extension OpenWorkspace {
   private func share(_ paths: [String], width: Int?, seconds: Int) async throws -> JSONValue {
     let transform = width.map { ImageTransformation(width: $0) }
     var links: [JSONValue] = []
-    for path in paths {
-      let place = try place(path)
+    for (path, place) in zip(paths, try places(paths)) {
       do {
         let url = try await client.storage { storage, token throws(SupabaseError) in
           try await storage.createSignedURL(place, expiresIn: seconds, transform: transform, accessToken: token)

@@ -1,5 +1,6 @@
 import Glibc
 import OfflineEngine
+import Threads
 
 /// SIGINT and SIGTERM as elements of an async sequence, so that the work in hand can be finished.
 public enum StopSignal {

@@ -53,7 +53,7 @@ struct PullTests {
     #expect(ground.replica.http.requests.map(\.method) == Array(repeating: ["GET", "HEAD"], count: 5).flatMap(\.self))
     #expect(
       ground.replica.http.lines[0].hasPrefix(
-        "GET /rest/v1/tasks?select=id%2Cupdated_at%2Ctitle%2Cnotes%2Cdone&or=%28updated_at.gt."))
+        "GET /rest/v1/tasks?select=id%2Cupdated_at%2Ctitle%2Cnotes%2Cdone&and=%28updated_at.gte."))
   }
 
   @Test("reads what changed since, and only that")
@@ -182,7 +182,7 @@ struct PullTests {
     #expect(counts == [4, 4, 4, 2, 2, 2])
   }
 
-  @Test("of an overlap of many rows reads the newest page each time, and all of it now and then")
+  @Test("of an overlap of many rows reads the newest rows each time, and all of it now and then")
   func overlapIsThrottled() async throws {
     let ground = try await Ground(rowCountMax: 100, pageRows: 100)
     try ground.lay(0..<500, at: "2026-10-18T12:59:30+00:00")

@@ -9,13 +9,14 @@ struct ArchitectureTests {
     ("LosslessJSON", []),
     ("SQLite", []),
     ("Hashing", []),
+    ("Threads", []),
     ("Images", []),
     ("WebSocket", ["Hashing"]),
-    ("SupabaseAPI", ["LosslessJSON", "WebSocket", "Hashing"]),
-    ("OfflineEngine", ["SupabaseAPI", "SQLite", "LosslessJSON", "Hashing"]),
+    ("SupabaseAPI", ["LosslessJSON", "WebSocket", "Threads"]),
+    ("OfflineEngine", ["SupabaseAPI", "SQLite", "LosslessJSON", "Threads"]),
     ("FileWorkspace", ["OfflineEngine", "SupabaseAPI", "SQLite", "LosslessJSON", "Hashing", "Images"]),
-    ("Daemon", ["FileWorkspace", "OfflineEngine", "SupabaseAPI", "SQLite", "LosslessJSON", "Images"]),
-    ("StandInServer", ["SQLite", "LosslessJSON", "WebSocket", "Hashing", "Images"]),
+    ("Daemon", ["FileWorkspace", "OfflineEngine", "SupabaseAPI", "LosslessJSON", "Threads"]),
+    ("StandInServer", ["SQLite", "LosslessJSON", "WebSocket", "Hashing", "Images", "Threads"]),
   ]
 
   @Test("imports only go down", arguments: layers)
@@ -66,10 +67,7 @@ struct ArchitectureTests {
     ("a pause", ["Task.sleep(", "usleep(", "nanosleep("], ["OfflineEngine/LiveEnvironment.swift"]),
     (
       "a thread", ["pthread_create(", "DispatchQueue", "Thread("],
-      [
-        "OfflineEngine/BlockingThread.swift", "FileWorkspace/Watch/InotifyWatcher.swift",
-        "SupabaseAPI/HTTP/CurlLoop.swift", "SupabaseAPI/Realtime/CurlWebSocketOpener.swift",
-      ]
+      ["Threads/BlockingThread.swift", "FileWorkspace/Watch/InotifyWatcher.swift"]
     ),
     // With the environment's executor a task is part of the run that a seed repeats.
     ("a stray task", ["Task {", "Task(priority", "Task.detached"], []),
@@ -78,7 +76,9 @@ struct ArchitectureTests {
 
   @Test("below the command, effects have one place each", arguments: effects)
   func effectsHavePlaces(effect: (effect: String, words: [String], places: Set<String>)) {
-    let modules: Set<String> = ["LosslessJSON", "SQLite", "SupabaseAPI", "OfflineEngine", "FileWorkspace", "Daemon"]
+    let modules: Set<String> = [
+      "Threads", "LosslessJSON", "SQLite", "SupabaseAPI", "OfflineEngine", "FileWorkspace", "Daemon",
+    ]
     var places: Set<String> = []
     for file in SourceFile.all where modules.contains(file.module) {
       guard let line = effect.words.lazy.compactMap({ file.line(with: $0) }).first else { continue }

@@ -2,6 +2,7 @@ import Glibc
 import LosslessJSON
 import OfflineEngine
 import Synchronization
+import Threads
 
 /// The end of the control socket that a watcher listens on.
 public final class ControlListener: Sendable {

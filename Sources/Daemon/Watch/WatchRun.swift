@@ -1,10 +1,11 @@
 import FileWorkspace
 import OfflineEngine
 import Synchronization
+import Threads
 
 /// One running workspace: files are watched, edits queued, the queue sent, rows fetched and written back.
 ///
-/// Four loops run side by side: files, due work, network, and control. Files never wait for the network: an edit is queued
+/// Its loops run side by side: files, due work, photos, network, control and more. Files never wait for the network: an edit is queued
 /// as soon as its file has settled, however slow the server is.
 public final class WatchRun: Sendable {
   private let open: OpenWorkspace

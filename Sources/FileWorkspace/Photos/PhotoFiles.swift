@@ -5,15 +5,13 @@ import Glibc
 /// A file appears under its name only whole and durable, so that nobody sees half of it, and what loses its place goes to
 /// the trash.
 public struct PhotoFiles: Sendable {
-  private let root: String
   private let files: LiveFileSystem
   private let trash: Trash
 
   /// The photos' files of a workspace.
   ///
   /// - Parameter now: Milliseconds since 1970.
-  public init(root: String, files: LiveFileSystem, now: @escaping @Sendable () -> Int64) {
-    self.root = root
+  public init(files: LiveFileSystem, now: @escaping @Sendable () -> Int64) {
     self.files = files
     trash = Trash(files: files, now: now)
   }
@@ -107,33 +105,26 @@ public struct PhotoFiles: Sendable {
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw WorkspaceRequestError.notWritten(path: path, reason: "\(source) is no regular file")
     }
-    do { try StateFolder.create(in: files) } catch {
+    do {
+      try StateFolder.create(in: files)
+      let output = try files.create(in: StateFolder.temporary, prefix: "photo")
+      do {
+        try Self.copy(input, to: output) { trouble(source) }
+        let seconds = Int64(status.st_mtim.tv_sec)
+        _ = try output.finish(
+          modified: FileTime(nanoseconds: seconds * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)))
+      } catch {
+        try? files.unlink(output.path)
+        throw error
+      }
+      return output.path
+    } catch let error as FileSystemError {
       throw WorkspaceRequestError.notWritten(path: path, reason: "\(error)")
     }
-    let place = "\(StateFolder.temporary)/photo-XXXXXX"
-    var template = Array("\(root)/\(place)".utf8CString)
-    let output = mkstemp(&template)
-    guard output >= 0 else { throw trouble(place) }
-    defer { close(output) }
-    let name = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    let copied = WorkspacePath.joined(StateFolder.temporary, WorkspacePath.name(of: name))
-    do {
-      try Self.copy(input, to: output) { trouble(source) }
-      // As a file that the person had copied there.
-      let mask = umask(0)
-      umask(mask)
-      guard fchmod(output, 0o666 & ~mask) == 0, futimens(output, [status.st_atim, status.st_mtim]) == 0 else {
-        throw trouble(place)
-      }
-    } catch {
-      try? files.unlink(copied)
-      throw error
-    }
-    return copied
   }
 
   private static func copy(
-    _ input: Int32, to output: Int32, trouble: () -> WorkspaceRequestError
+    _ input: Int32, to output: any WritableFile, trouble: () -> WorkspaceRequestError
   ) throws {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
     defer { buffer.deallocate() }
@@ -142,13 +133,7 @@ public struct PhotoFiles: Sendable {
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw trouble() }
       if count == 0 { return }
-      var written = 0
-      while written < count {
-        let more = write(output, buffer.baseAddress?.advanced(by: written), count - written)
-        if more < 0, errno == EINTR { continue }
-        guard more > 0 else { throw trouble() }
-        written += more
-      }
+      try output.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
   }
 }

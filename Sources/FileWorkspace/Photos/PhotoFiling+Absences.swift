@@ -13,9 +13,6 @@ struct PhotoAbsence: Sendable {
 }
 
 extension PhotoFiling {
-  /// Files that go within this time go together.
-  private static let accidentSpan = Duration.seconds(10)
-
   /// Decides which of the missing photos a person has removed, by the proof that rows' files need (DESIGN section 8).
   mutating func settle(_ absent: [PhotoRecord], _ absence: PhotoAbsence) throws {
     guard !absent.isEmpty else { return }
@@ -24,7 +21,7 @@ extension PhotoFiling {
     let isBlocked = all.contains { one in one.state == .unread && !absent.contains { $0.id == one.id } }
     let waiting = absent.filter { !$0.isHeld }
     let together = absent.filter {
-      !$0.isHeld || absence.startedAt - ($0.absentSince ?? absence.startedAt) < Self.accidentSpan
+      !$0.isHeld || absence.startedAt - ($0.absentSince ?? absence.startedAt) < AbsenceDecision.accidentSpan
     }
     let isAccident =
       !absence.isConfirmed

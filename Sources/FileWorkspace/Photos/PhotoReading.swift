@@ -44,9 +44,8 @@ struct PhotoReading {
   private func takeForKnown(
     _ record: inout PhotoRecord, _ content: PhotoContent, _ report: inout WorkspaceReport
   ) throws -> Bool {
-    let all = try records.all(record.collection).filter { $0.id != record.id }
-    if var moved = all.first(where: {
-      $0.absentSince != nil && $0.seen != nil && ($0.content?.sha256 ?? $0.object?.sha256) == content.sha256
+    if var moved = try records.absent(record.collection).first(where: {
+      $0.id != record.id && $0.seen != nil && ($0.content?.sha256 ?? $0.object?.sha256) == content.sha256
     }) {
       try records.remove(id: record.id)
       let from = moved.lastPath
@@ -69,7 +68,8 @@ struct PhotoReading {
       return true
     }
     guard let owner = record.owner else { return false }
-    for var remote in all where remote.state == .remote && remote.seen == nil && remote.owner == owner {
+    for var remote in try records.records(record.collection, owner: owner)
+    where remote.id != record.id && remote.state == .remote && remote.seen == nil {
       guard let row = try PhotoRowState(table, remote.id, transaction).row, row.sha256 == content.sha256 else {
         continue
       }

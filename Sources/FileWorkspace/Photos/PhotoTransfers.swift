@@ -171,7 +171,7 @@ public struct PhotoTransfers: Sendable {
   }
 
   func hash(_ file: any ReadableFile) async throws(PhotoEnd) -> String {
-    let hash = SHA256()
+    let hash = Digest(.sha256)
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceBytes, alignment: 16)
     defer { buffer.deallocate() }
     var position: Int64 = 0
@@ -338,7 +338,7 @@ private struct PhotoSource: HTTPBodySource {
 /// Writes the body of an answer into a file and hashes it.
 private final class PhotoSink: HTTPBodySink, @unchecked Sendable {  // Proof: the exchange makes one call at a time.
   private let file: any WritableFile
-  private let hash = SHA256()
+  private let hash = Digest(.sha256)
   private var size: Int64 = 0
 
   init(_ file: any WritableFile) { self.file = file }

@@ -60,11 +60,17 @@ extension Workspace {
 
   private static let gitWaitIsLong = Duration.seconds(600)
 
+  /// Remembers for a moment that edits and new files were queued.
+  func noteWrites(_ count: Int, of collection: Collection) {
+    let now = now
+    recentWrites[collection.folder, default: []].removeAll { now - $0.at >= AbsenceDecision.accidentSpan }
+    recentWrites[collection.folder]?.append((now, count))
+  }
+
   /// How many edits and new files came with a move of HEAD: in one checkout they and the deletes are one deed.
   func writesOfCheckout(_ collection: Collection, at time: WallTime) -> Int {
     let isRecent = { (at: WallTime) in time - at < AbsenceDecision.accidentSpan }
-    recentWrites[collection.folder]?.removeAll { !isRecent($0.at) }
     guard let headMovedAt, isRecent(headMovedAt) else { return 0 }
-    return recentWrites[collection.folder]?.reduce(0) { $0 + $1.count } ?? 0
+    return (recentWrites[collection.folder] ?? []).reduce(0) { isRecent($1.at) ? $0 + $1.count : $0 }
   }
 }

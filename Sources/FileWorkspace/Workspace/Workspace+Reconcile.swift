@@ -66,7 +66,7 @@ extension Workspace {
     }
     report.add(decided.report)
     for edit in decided.edits { changeBacks.note(edit) }
-    if decided.report.queued > 0 { recentWrites[collection.folder, default: []].append((now, decided.report.queued)) }
+    if decided.report.queued > 0 { noteWrites(decided.report.queued, of: collection) }
     try noteBlanks(decided.blanking, among: batch.map(\.path), collection)
     for reading in batch { waitingForEditor[PathKey(reading.path)] = nil }
     for (path, marker) in decided.waiting { waitingForEditor[PathKey(path)] = marker }

@@ -6,9 +6,12 @@ extension TablePull {
   /// change after a hundred thousand costs what any other does.
   private static let overlapPause = Duration.seconds(15)
 
+  /// How many of the newest rows are looked at meanwhile.
+  private static let newestRows = 100
+
   /// Looks once more at rows shortly before the cursor: a transaction that took long commits rows with older times.
   ///
-  /// The newest page is looked at every time, since most transactions are short; all of it now and then, and once more by
+  /// The newest rows are looked at every time, since most transactions are short; all of it now and then, and once more by
   /// a pull that began long enough after the cursor was first seen, which is the last.
   mutating func readOverlap(_ before: PullState, startedAt: WallTime) async throws(SyncFailure) {
     guard let column = table.cursorColumn, let cursor = before.cursor, let seenAt = before.cursorSeenAt,
@@ -22,7 +25,8 @@ extension TablePull {
     if !isLast, let rest, rest >= .zero, rest < Self.overlapPause {
       try await take(
         try await select(
-          overlapColumns, filters: [.gt(column, start)], order: names.map { Order($0, .descending) }))
+          overlapColumns, filters: [.gt(column, start)], order: names.map { Order($0, .descending) },
+          limit: min(Self.newestRows, client.configuration.pageRows)))
       return
     }
     var after = [start]

@@ -129,15 +129,14 @@ extension TablePull {
 
 /// The condition that a row comes strictly behind the given values in the order of the columns.
 ///
-/// Of several columns: `or=(a.gt.1,and(a.eq.1,b.gt.2))`, the keyset page of protocol sheet postgrest-client, section 5.
+/// Of several columns: `and=(a.gte.1,or(a.gt.1,and(a.eq.1,b.gt.2)))`, the keyset page of protocol sheet postgrest-client,
+/// section 5, and in front of it what lets a database begin at that place of its index: it does not see that in an `or`.
 func keyset(_ columns: [String], after values: [JSONValue]) -> Filter {
   guard let column = columns.first, let value = values.first else { return .and([]) }
   let first = Filter.gt(column, value)
   guard columns.count > 1, values.count > 1 else { return first }
-  return .or([
-    first,
-    .and([.eq(column, value), keyset(Array(columns.dropFirst()), after: Array(values.dropFirst()))]),
-  ])
+  let rest = keyset(Array(columns.dropFirst()), after: Array(values.dropFirst()))
+  return .and([.gte(column, value), .or([first, .and([.eq(column, value), rest])])])
 }
 
 extension Array {

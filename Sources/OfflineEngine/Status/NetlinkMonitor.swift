@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import Threads
 
 /// Linux's word on the network, from the kernel's routing socket (rtnetlink(7)); it needs no rights.
 ///

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import Threads
 import WebSocket
 
 /// The sockets of all WebSocket connections, so that a server that stops can end them first.
@@ -29,11 +30,11 @@ final class RealtimeSockets: Sendable {
       return true
     }
     guard isWelcome else { return false }
-    let isStarted = DetachedThread.start {
+    let isStarted = BlockingThread {
       socket.run(early: early, opening: opening)
       onEnd()
       self.remove(id)
-    }
+    }.start()
     if !isStarted { remove(id) }
     return isStarted
   }
@@ -203,30 +204,5 @@ private final class EndCount: @unchecked Sendable {  // Proof: a semaphore is ma
 
   func wait(for count: Int) {
     for _ in 0..<count { while sem_wait(semaphore) != 0 && errno == EINTR {} }
-  }
-}
-
-/// A thread that nobody waits for.
-private enum DetachedThread {
-  /// - Returns: Whether the system had a thread; `body` is never called where it had none.
-  static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
-    final class Box {
-      let body: @Sendable () -> Void
-      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    var thread = pthread_t()
-    let box = Unmanaged.passRetained(Box(body))
-    let failure = pthread_create(
-      &thread, nil,
-      { argument in
-        if let argument { Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body() }
-        return nil
-      }, box.toOpaque())
-    guard failure == 0 else {
-      box.release()
-      return false
-    }
-    pthread_detach(thread)
-    return true
   }
 }

@@ -24,7 +24,7 @@ final class IncomingObject: BodyReceiver {
   private var part = Part.none
   private var hasFile = false
   private var fieldCount = 0
-  private let digest = MD5()
+  private let digest = Digest(.md5)
   private(set) var description = ObjectDescription()
   /// Where the bytes are; made with the first of them.
   private var file: UploadFile?

@@ -164,7 +164,7 @@ final class UploadFile {
 
   /// The MD5 of what is in it.
   func digest() throws(ObjectFiles.Failure) -> String {
-    let digest = MD5()
+    let digest = Digest(.md5)
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
     defer { buffer.deallocate() }
     var place: Int64 = 0

@@ -1,6 +1,7 @@
 import CCurl
 import Glibc
 import Synchronization
+import Threads
 
 /// The thread that owns libcurl's multi handle; everybody else posts commands to it.
 ///
@@ -58,23 +59,9 @@ final class CurlLoop: @unchecked Sendable {
   /// Starts the thread, which keeps this object alive until a `stop`.
   func start() {
     guard multi != nil else { return inbox.withLock { $0.isClosed = true } }
-    let held = Unmanaged.passRetained(self)
-    var thread = pthread_t()
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    defer { pthread_attr_destroy(&attributes) }
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    let failure = pthread_create(
-      &thread, &attributes,
-      { argument in
-        guard let argument else { return nil }
-        Unmanaged<CurlLoop>.fromOpaque(argument).takeRetainedValue().run()
-        return nil
-      }, held.toOpaque())
-    guard failure != 0 else { return }
+    guard !BlockingThread({ self.run() }).start() else { return }
     inbox.withLock { $0.isClosed = true }
     curl_multi_cleanup(multi)
-    held.release()
   }
 
   /// Hands a command to the thread, unless it has ended.

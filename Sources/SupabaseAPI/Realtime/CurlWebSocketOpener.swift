@@ -1,6 +1,7 @@
 import CCurl
 import Glibc
 import Synchronization
+import Threads
 import WebSocket
 
 /// Live connections over libcurl, with its TLS, proxies and name look-ups; each has a thread of its own.
@@ -85,11 +86,12 @@ private final class CurlWebSocket: WebSocketConnection, @unchecked Sendable {
   // MARK: The thread
 
   func start() {
-    let isStarted = multi != nil && easy != nil && DetachedThread.start { self.run() }
+    let isStarted = multi != nil && easy != nil && BlockingThread { self.run() }.start()
     if !isStarted { finish(.http(.closed)) }
   }
 
   private func run() {
+    CurlLoop.blockSignals()
     var failure: WebSocketFailure?
     do throws(WebSocketFailure) {
       try connect()
@@ -232,31 +234,5 @@ private final class CurlWebSocket: WebSocketConnection, @unchecked Sendable {
 
   private func cut(_ code: CURLcode) -> HTTPError {
     .cut(origin: address.origin, reason: String(cString: curl_easy_strerror(code)), mayHaveReachedServer: true)
-  }
-}
-
-/// A thread that nobody waits for, with all signals left to the main thread.
-private enum DetachedThread {
-  /// - Returns: Whether the system had a thread; `body` is never called where it had none.
-  static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
-    final class Box {
-      let body: @Sendable () -> Void
-      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    var thread = pthread_t()
-    let box = Unmanaged.passRetained(Box(body))
-    let failure = pthread_create(
-      &thread, nil,
-      { argument in
-        CurlLoop.blockSignals()
-        if let argument { Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body() }
-        return nil
-      }, box.toOpaque())
-    guard failure == 0 else {
-      box.release()
-      return false
-    }
-    pthread_detach(thread)
-    return true
   }
 }

@@ -20,7 +20,7 @@ struct PhotoDesk {
         message: "no collection of tidemark.json has photos; add \"photos\": {\"folder\": \"photos\"} to one")
     }
     let live = try LiveFileSystem(root: workspace.path)
-    files = PhotoFiles(root: workspace.path, files: live) { LiveClock().now().nanoseconds / 1_000_000 }
+    files = PhotoFiles(files: live) { LiveClock().now().nanoseconds / 1_000_000 }
   }
 
   /// The folder of photos that a word means: a row's file, a folder of photos, or a row's key or its beginning.
