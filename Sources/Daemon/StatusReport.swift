@@ -177,7 +177,7 @@ extension StatusReport {
 
 extension OpenWorkspace {
   /// The status as this process knows it.
-  func status(isWatching: Bool) async throws -> StatusReport {
+  public func status(isWatching: Bool) async throws -> StatusReport {
     let status = client.syncStatus
     var report = StatusReport(
       try await workspace.summary(), server: settings.server.url, user: client.user, network: status.network.rawValue,

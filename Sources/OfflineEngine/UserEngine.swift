@@ -67,6 +67,7 @@ public final class UserEngine: Sendable {
   /// How many callers want a running pass to end.
   let interruptions = Atomic(0)
   let latelyGone = Mutex(LatelyGone())
+  let serverPatience = ServerPatience()
   private let state: Mutex<EngineStatus>
   private let isStopping = Atomic(false)
 
@@ -118,6 +119,8 @@ public final class UserEngine: Sendable {
 
   /// The time by this client's clock.
   public var now: WallTime { environment.clock.now() }
+  /// The time since some moment, by a clock that nobody sets.
+  public var elapsed: Duration { environment.clock.elapsed() }
 
   /// Commits what `body` did for this client's user, or nothing of it: the transaction hook.
   public func transaction<T: Sendable>(_ body: (EngineTransaction) throws -> T) throws -> T {
@@ -174,6 +177,7 @@ public final class UserEngine: Sendable {
   func checkMayAsk() throws(RequestFailure) {
     guard syncStatus.network != .disabled else { throw RequestFailure(.networkDisabled) }
     guard !isStopping.load(ordering: .relaxed) else { throw RequestFailure(.cancelled) }
+    try checkPatience()
   }
 
   func token(replacing refused: Secret? = nil) async throws(RequestFailure) -> Secret? {
@@ -195,6 +199,9 @@ public final class UserEngine: Sendable {
     var error = answered
     if configuration.rejectsUnknownNames, case .schemaCache(let refusal) = answered, refusal.code == "42703" {
       error = .refused(refusal)
+    }
+    if case .unavailable(_, let seconds?, _) = answered {
+      serverPatience.note(seconds: seconds, at: environment.clock.elapsed())
     }
     if error.isConnectivity {
       updateNetwork(.offline)

@@ -127,7 +127,7 @@ struct InsertReplayTests {
 
   @Test("is shown to its maker as the server made it, once, but not when an earlier send had made the row")
   func madeRow() async throws {
-    let take = { (desk: Desk) in try desk.client.transaction { try $0.takeMadeRow("tasks", Desk.key) } }
+    let take = { (desk: Desk) in try desk.client.transaction { try $0.takeTakenWrite("tasks", Desk.key, at: nil) } }
     let desk = try Desk([.answer(201, Desk.json("Buy milk", t1))])
     try desk.insert()
     _ = await desk.sync()

@@ -324,7 +324,7 @@ public final class WatchRun: Sendable {
     var lastFailure: String?
     while !watchIsOver {
       await open.workspace.beginSync()
-      let exchanged = await open.exchange(isConfirmed: false)
+      let exchanged = await UserEngine.patiently { await self.open.exchange(isConfirmed: false) }
       let (report, failure) = (exchanged.replay, exchanged.failure)
       var written = WorkspaceReport()
       do {
@@ -359,7 +359,10 @@ public final class WatchRun: Sendable {
       } else {
         await (pause.endsByEdits ? networkWake : retryWake).wait(upTo: pause.length, clock: clock)
       }
-      while !watchIsOver, let rest = plan.withLock({ $0.retryAfter(at: clock.elapsed()) }) {
+      // Another loop's request, or a command's, may have been told so.
+      while !watchIsOver,
+        let rest = [plan.withLock { $0.retryAfter(at: clock.elapsed()) }, open.client.patience].compactMap(\.self).max()
+      {
         noteNextTry(in: rest)
         await endWake.wait(upTo: rest, clock: clock)
       }

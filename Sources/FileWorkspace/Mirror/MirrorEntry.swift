@@ -150,6 +150,15 @@ struct Mirror {
     try database.execute("UPDATE problem SET since = ?1 WHERE since > ?1", [now])
   }
 
+  /// Has everything that is missing count as missing so much later.
+  func putOffAbsences(by leap: Duration) throws {
+    for table in ["mirror", "side_file", "photo"] {
+      try database.execute(
+        "UPDATE \(table) SET absent_since = absent_since + ? WHERE absent_since IS NOT NULL",
+        [.integer(leap.nanoseconds)])
+    }
+  }
+
   func save(_ entry: MirrorEntry) throws {
     if let path = entry.path {
       // Another row's file may have been moved here: that row has lost its path, which is not yet its delete.

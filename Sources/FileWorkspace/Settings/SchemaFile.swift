@@ -18,12 +18,12 @@ public struct SchemaFile: Sendable, Hashable {
   /// The text.
   public var text: String
 
+  private static let ofSettings = SchemaFile(path: settingsPath, text: text(WorkspaceSettings.schema))
+  private static let ofUserSettings = SchemaFile(path: userSettingsPath, text: text(UserSettings.schema))
+
   /// Returns the schemas of a workspace: that of its settings, and one a collection.
   public static func all(_ settings: WorkspaceSettings) -> [SchemaFile] {
-    [
-      SchemaFile(path: settingsPath, text: text(WorkspaceSettings.schema)),
-      SchemaFile(path: userSettingsPath, text: text(UserSettings.schema)),
-    ]
+    [ofSettings, ofUserSettings]
       + settings.collections.map { SchemaFile(path: path(of: $0), text: text($0.fileSchema)) }
   }
 

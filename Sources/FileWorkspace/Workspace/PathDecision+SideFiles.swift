@@ -212,6 +212,7 @@ extension PathDecision {
       let conflicts = try transaction.conflictedMutations(collection.table, key).filter { side.entries.contains($0.id) }
       for older in conflicts.dropLast() { try transaction.dismissConflictedMutation(older.id) }
       if let newest = conflicts.last {
+        keepUnshown(newest.server, overwrittenBy: columns, reading.path, entry)
         // The row's file was removed, and is here again before its delete was sent.
         let pending = try transaction.row(collection.table, key).pending
         if let delete = pending.last, delete.write.operation == .delete, delete.sendCount == 0 {
@@ -279,6 +280,18 @@ extension PathDecision {
     result.report.queued += 1
     result.report.note(.settled, reading.path, side.kind == .deleted ? "the row is kept as it is" : "yours is kept")
     result.again.append(reading.path)
+  }
+
+  /// Keeps the server's version where a person's is put over it before the file has shown it to anybody.
+  private mutating func keepUnshown(
+    _ server: JSONObject?, overwrittenBy columns: JSONObject, _ path: String, _ entry: MirrorEntry?
+  ) {
+    guard let server, let entry,
+      columns.names.contains(where: { server[$0] != nil && server[$0] != entry.base.values[$0] })
+    else { return }
+    let text = RowFile.render(
+      collection.keyValues(entry.base.key).overlaid(with: collection.fileValues(server)), collection.settings)
+    result.trash.append(TrashItem(origin: path, bytes: text, reason: "settled: yours is kept over this version"))
   }
 
   private mutating func retry(_ refused: RejectedMutation, _ columns: JSONObject, _ key: RowKey) throws {

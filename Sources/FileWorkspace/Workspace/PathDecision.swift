@@ -92,6 +92,10 @@ struct PathDecision {
     }
     if try settleMovedSide(reading, entry) { return }
     var current = try learned(entry)
+    if current == nil, try isOwnerUnclear(reading) {
+      result.lookAgain.append(reading.path)
+      return
+    }
     _ = try settleGone(reading, &current)
     for _ in 0..<6 {
       let steps = try steps(reading, &current)
@@ -114,7 +118,7 @@ struct PathDecision {
         moved.isHeld = false
         moved.wasSeen = false
         try mirror.save(moved)
-        current = moved
+        current = try learned(moved)
         continue
       }
       guard try carryOut(steps, reading, &current) else { break }
@@ -130,14 +134,15 @@ struct PathDecision {
       ))
   }
 
-  /// The entry of a path with what the server filled in when it took the row made here.
+  /// The entry of a path with what the server answered when it took the writes made here on its base.
   private func learned(_ known: MirrorEntry?) throws -> MirrorEntry? {
     guard var entry = known else { return nil }
-    guard entry.base.version == nil, let made = try transaction.takeMadeRow(collection.table, entry.base.key) else {
-      return entry
-    }
-    entry.base.values = collection.fileValues(made).overlaid(with: entry.base.values)
-    entry.base.version = collection.description.version(of: made)
+    guard
+      let answer = try transaction.takeTakenWrite(collection.table, entry.base.key, at: entry.base.version),
+      let version = collection.description.version(of: answer)
+    else { return entry }
+    entry.base.values = collection.fileValues(answer).overlaid(with: entry.base.values)
+    entry.base.version = version
     try mirror.save(entry)
     return entry
   }
@@ -252,6 +257,18 @@ struct PathDecision {
       let key = (try? RowFile.read(content.bytes, collection.settings))?.key.map(RowKey.init)
     else { return true }
     return key == entry.base.key || key == entry.base.writtenKey
+  }
+
+  /// Whether another path's file cannot tell whether it is still the row's that this new file names.
+  ///
+  /// A file that was laid there and is only half written reads as nothing: taken for the row's own, it would make this one
+  /// a copy, and leave the row without a file once it is whole.
+  private func isOwnerUnclear(_ reading: PathReading) throws -> Bool {
+    guard let owner = try owner(of: reading, besides: nil), let path = owner.path,
+      let content = try? workspace.files.read(path, bytesMax: RowFile.bytesMax),
+      content.status.identity != owner.seen?.identity, reading.content?.status.identity != owner.seen?.identity
+    else { return false }
+    return (try? RowFile.read(content.bytes, collection.settings)) == nil
   }
 
   /// Takes back the delete of a row whose file has come back before it was sent.

@@ -26,6 +26,8 @@ extension Workspace {
   static let gitInterval = Duration.seconds(1)
   /// How often files that left their paths are looked over.
   private static let sweepInterval = Duration.seconds(60)
+  /// A clock that is only steered is never so far ahead between two looks.
+  private static let leapMin = Duration.seconds(1)
 
   /// Does what is due by now: deletes whose proof is complete, keys to be written, late texts, second tries.
   public func tick() throws -> WorkspaceReport {
@@ -100,12 +102,18 @@ extension Workspace {
     return times.min().map { max($0, now + .milliseconds(20)) }
   }
 
-  /// Notices a clock that was set back: what waits by it would else wait until it has caught up, be it a year.
+  /// Notices a clock that was set: back, and what waits by it would wait until it has caught up, be it a year; forward, and a
+  /// file that an editor is about to write again would count as long gone.
   func watchClock() throws {
-    let now = now
-    defer { clockShowed = now }
+    let (now, elapsed) = (now, client.elapsed)
+    let before = clockShowed
+    clockShowed = (now, elapsed)
+    if let before {
+      let leap = (now - before.wall) - (elapsed - before.elapsed)
+      if leap > Self.leapMin { try client.transaction { try Mirror($0).putOffAbsences(by: leap) } }
+    }
     // At first it is not known what an earlier run's clock showed.
-    if let clockShowed, now >= clockShowed { return }
+    if let before, now >= before.wall { return }
     for path in waitingBlanks.keys where waitingBlanks[path].map({ $0.since > now }) ?? false {
       waitingBlanks[path]?.since = now
     }

@@ -32,7 +32,8 @@ extension Workspace {
     let mirror = Mirror(transaction)
     guard let entry = try mirror.entry(collection.folder, key: written.key) else { return [] }
     // Whoever writes here had an older text open: unlike a save at the path, one that equals it puts nothing back.
-    let bases = [entry.base, written] + (try mirror.earlierBases(entry, at: now))
+    // What lies there now counts last, and what was written there not at all: that was not before the writer's eyes.
+    let bases = try mirror.earlierBases(entry, at: now) + [entry.base]
     let base = bases.min { edit(file.values, from: $0.values).count < edit(file.values, from: $1.values).count }
     guard let base else { return [] }
     // A column that moved on at the path since keeps what it has there, sent or not: the late text did not see that.

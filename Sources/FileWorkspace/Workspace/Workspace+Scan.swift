@@ -16,6 +16,7 @@ extension Workspace {
     }
     try watchGit()
     guard gitWork == nil else { return }
+    try watchClock()
     let startedAt = now
     listedAt[collection.folder] = startedAt
     let known: [PathKey: KnownFile]

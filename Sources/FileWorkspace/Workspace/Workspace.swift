@@ -95,7 +95,7 @@ public actor Workspace {
   /// When texts that the trash has kept long enough are looked for next.
   var nextTrashSweep: WallTime?
   /// What the clock showed when last looked at.
-  var clockShowed: WallTime?
+  var clockShowed: (wall: WallTime, elapsed: Duration)?
   /// What git was doing when last looked at.
   var gitWork: String?
   /// When it was first seen at it, and what was told of that.

@@ -125,7 +125,7 @@ public final class LiveChanges: Sendable {
   /// Runs until `stop`.
   public func run() async {
     await withDiscardingTaskGroup { group in
-      group.addTask { await self.takeIn() }
+      group.addTask { await UserEngine.patiently { await self.takeIn() } }
       await connect(asking: &group)
       group.cancelAll()
     }

@@ -43,8 +43,10 @@ extension EngineTransaction {
     case .making:
       try mergeAnswer(table, key, answer, guardedWith: nil)
       // Not of a row that an earlier send made: others may have read and changed it since.
-      try setMadeRow(table.name, key, answer)
-    case .row(let version): try mergeAnswer(table, key, answer, guardedWith: version)
+      try setTakenWrite(table, key, answer, at: nil)
+    case .row(let version):
+      try mergeAnswer(table, key, answer, guardedWith: version)
+      if version != nil { try setTakenWrite(table, key, answer, at: version) }
     case .unguarded: try mergeAnswer(table, key, answer, guardedWith: nil)
     case .reading(let row): try setCachedRow(table, key, row.merging(answer))
     }

@@ -320,5 +320,7 @@ extension Migration {
           ON CONFLICT DO UPDATE SET number = number + (CASE WHEN NEW.body IS NULL THEN -1 ELSE 1 END);
       END;
       """),
+    // The version that a write of this device was taken at: a row that was made here had none.
+    Migration("taken writes", "ALTER TABLE made_row ADD COLUMN version TEXT"),
   ]
 }

@@ -35,6 +35,14 @@ public final class EngineStore: Sendable {
     try self.init(Database(path: path), clock, schema, callerMigrations, beforeCommit)
   }
 
+  /// Takes a database that is open, which nobody else uses while the store does.
+  public convenience init(
+    _ database: sending Database, clock: any EngineClock, callerMigrations: [Migration] = [],
+    beforeCommit: (@Sendable () throws -> Void)? = nil
+  ) throws {
+    try self.init(database, clock, "public", callerMigrations, beforeCommit)
+  }
+
   /// A copy in memory of the state at `path`: what is done to it ends with the process.
   public convenience init(copyOf path: String, clock: any EngineClock, callerMigrations: [Migration] = []) throws {
     try self.init(Database.copyInMemory(of: path), clock, "public", callerMigrations, nil)

@@ -50,6 +50,25 @@ struct ConflictFileTests {
     #expect(one.json("milk.json")?["title"] == "Theirs")
   }
 
+  @Test("what the server had is in the trash where mine is kept before the file has shown it")
+  func keepMineBeforeTheirsIsShown() async throws {
+    let world = try await TaskWorld.make([task(1, "Milk", notes: "two")])
+    let one = try world.replica()
+    try await one.sync()
+    try one.edit("milk.json", ["title": "Mine"])
+    world.update(key(1), ["title": "Theirs"])
+    try one.write(".milk.json.swp", "")
+    try await one.sync()
+    try #require(one.names == ["milk.json", "milk.mine.json"])
+    try #require(one.json("milk.json")?["title"] == "Mine")
+    try one.move("milk.mine.json", "milk.json")
+    try one.remove(".milk.json.swp")
+    try await one.settle()
+    #expect(world.rows[key(1)]?["title"] == "Mine")
+    #expect(one.trash.contains { $0.contains("Theirs") })
+    #expect(try one.isClear)
+  }
+
   @Test("deleting the side file keeps theirs")
   func keepTheirs() async throws {
     let (world, one, _) = try await conflict()

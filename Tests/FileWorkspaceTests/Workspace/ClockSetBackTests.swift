@@ -4,12 +4,12 @@ import Testing
 
 @testable import FileWorkspace
 
-@Suite("A clock that was set back")
+@Suite("A clock that was set")
 struct ClockSetBackTests {
   /// Whether the program is started anew after the clock was set.
   static let starts = [false, true]
 
-  @Test("keeps no key waiting until it has caught up", arguments: starts)
+  @Test("back keeps no key waiting until it has caught up", arguments: starts)
   func key(startsAnew: Bool) async throws {
     let world = try await TaskWorld.make()
     let replica = try world.replica()
@@ -24,7 +24,7 @@ struct ClockSetBackTests {
     #expect(replica.json("a.json")?["id"] != nil)
   }
 
-  @Test("keeps no delete waiting until it has caught up", arguments: starts)
+  @Test("back keeps no delete waiting until it has caught up", arguments: starts)
   func delete(startsAnew: Bool) async throws {
     let world = try await TaskWorld.make([task(1, "A"), task(2, "B"), task(3, "C")])
     let replica = try world.replica()
@@ -40,5 +40,27 @@ struct ClockSetBackTests {
       replica.advance(.seconds(5))
     }
     #expect(try replica.queue.map(\.write.operation) == [.delete])
+  }
+
+  @Test("forward takes no missing file for gone any longer than it is")
+  func deleteAfterLeap() async throws {
+    let world = try await TaskWorld.make([task(1, "A"), task(2, "B"), task(3, "C")])
+    let replica = try world.replica()
+    try await replica.settle()
+    _ = try await replica.watch([])
+    let text = try #require(replica.text("a.json"))
+    for isBack in [true, false] {
+      try replica.remove("a.json")
+      _ = try await replica.workspace.scan()
+      replica.setClock(forwardBy: .seconds(86_400))
+      replica.advance(.seconds(5))
+      _ = try await replica.workspace.tick()
+      #expect(try replica.queue.isEmpty)
+      if isBack { try replica.write("a.json", text) }
+      _ = try await replica.workspace.scan()
+      replica.advance(.seconds(6))
+      _ = try await replica.workspace.tick()
+      #expect(try replica.queue.map(\.write.operation) == (isBack ? [] : [.delete]))
+    }
   }
 }

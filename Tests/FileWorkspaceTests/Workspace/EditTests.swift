@@ -267,6 +267,35 @@ struct EditTests {
     #expect(world.rows[key(1)]?["done"] == true)
   }
 
+  @Test("a late text meets what the file showed since in the same column as a conflict")
+  func lateTextOverUnseen() async throws {
+    let (world, one, _) = try await two([task(1, "Milk", notes: "two")])
+    let buffer = try #require(one.text("milk.json"))
+    let writer = try one.files.person.open("tasks/milk.json")
+    world.update(key(1), ["notes": "three"])
+    try await one.sync()
+    writer.write(Array(buffer.replacing("two", with: "four").utf8))
+    writer.close()
+    try await one.settle()
+    #expect(world.rows[key(1)]?["notes"] == "three")
+    #expect(one.json("milk.json")?["notes"] == "three")
+    #expect(one.json("milk.mine.json")?["notes"] == "four")
+  }
+
+  @Test("an edit goes by the version that the answer to the one before made, also where nobody has looked at that yet")
+  func editBehindUnseenAnswer() async throws {
+    let (world, one, _) = try await two([task(1, "Milk", notes: "two")])
+    for title in ["Oat milk", "Soy milk"] {
+      try one.edit("milk.json", ["title": .string(title)])
+      _ = try await one.workspace.look(at: ["tasks/milk.json"])
+      _ = await one.client.syncPendingMutations()
+    }
+    try one.edit("milk.json", ["title": "Rice milk"])
+    _ = try await one.workspace.look(at: ["tasks/milk.json"])
+    let version = try #require(world.rows[key(1)]?["updated_at"]?.stringValue)
+    #expect(try one.queue.map { $0.write.base?.version } == [version])
+  }
+
   @Test("what nobody has seen is not written over: a later edit behind a write in doubt")
   func editBehindWriteInDoubt() async throws {
     let (world, one, other) = try await two([task(1, "Milk", notes: "two")])
@@ -283,6 +312,25 @@ struct EditTests {
     #expect(world.rows[key(1)]?["title"] == "Soy milk")
     #expect(one.json("milk.mine.json")?["title"] == "Rice milk")
     #expect(one.json("milk.json")?["title"] == "Soy milk")
+  }
+
+  @Test("a server that has asked to be left alone is asked nothing that nobody waits for")
+  func patience() async throws {
+    let (world, one, _) = try await two([task(1, "Milk", notes: "two")])
+    let client = one.client
+    try one.edit("milk.json", ["title": "Oat milk"])
+    world.server.faults = [StandInFault(.unavailable(retryAfter: 60), method: "PATCH")]
+    try await one.sync()
+    let count = world.server.requests.count
+    let refused = await UserEngine.patiently { await client.syncPendingMutations() }
+    guard case .unavailable(_, .some)? = refused.stoppedBy else {
+      Issue.record("\(String(describing: refused.stoppedBy))")
+      return
+    }
+    #expect(world.server.requests.count == count)
+    one.advance(.seconds(60))
+    #expect(await UserEngine.patiently { await client.syncPendingMutations() }.synced == 1)
+    #expect(world.rows[key(1)]?["title"] == "Oat milk")
   }
 
   // MARK: Files that cannot be read

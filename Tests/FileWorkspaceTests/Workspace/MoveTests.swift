@@ -51,6 +51,39 @@ struct MoveTests {
     #expect(try one.isClear)
   }
 
+  @Test("a new file that is moved and edited is not in conflict with what the server filled in for it")
+  func movedBeforeAnswer() async throws {
+    let world = try await TaskWorld.make()
+    let one = try world.replica()
+    try await one.sync()
+    try one.write("new.json", #"{"id": "\#(key(5))", "title": "new"}"#)
+    _ = try await one.workspace.look(at: ["tasks/new.json"])
+    _ = await one.client.syncPendingMutations()
+    try one.move("new.json", "moved.json")
+    try one.edit("moved.json", ["done": true])
+    try await one.settle()
+    #expect(world.rows[key(5)]?["done"] == true)
+    #expect(try one.isClear)
+  }
+
+  @Test("a file that has made room for one that is half written keeps its row")
+  func roomForHalfWritten() async throws {
+    let (world, one) = try await letters()
+    let text = try #require(one.text("b.json"))
+    try one.move("a.json", "t.json")
+    try one.edit("t.json", ["notes": "edited"])
+    try one.move("b.json", "a.json")
+    try one.write("a.json", String(text.prefix(text.count / 2)))
+    try await one.sync()
+    #expect(world.rows.count == 4)
+    try one.write("a.json", text)
+    try await one.settle()
+    #expect(world.rows.count == 4)
+    #expect(world.rows[key(1)]?["notes"] == "edited")
+    #expect(keys(one) == ["a.json": k(2), "c.json": k(3), "d.json": k(4), "t.json": k(1)])
+    #expect(try one.isClear)
+  }
+
   @Test("a known file moved over another: its row follows, the other row has lost its file")
   func over() async throws {
     let (world, one) = try await letters()

@@ -207,6 +207,8 @@ final class Replica {
 
   func advance(_ duration: Duration) { clock.advance(duration) }
 
+  func setClock(forwardBy duration: Duration) { clock.leap(duration) }
+
   func advance(to time: WallTime) { clock.advance(max(.zero, time - clock.now())) }
 
   // MARK: What a person does

@@ -14,6 +14,17 @@ final class VirtualClock: EngineClock {
     throw CancellationError()
   }
 
+  /// How far the clock was set forward in all.
+  private let leapt = Mutex<Int64>(0)
+
+  func elapsed() -> Duration { .nanoseconds(now().nanoseconds - leapt.withLock(\.self)) }
+
+  /// Sets the clock forward, with no time passing.
+  func leap(_ duration: Duration) {
+    leapt.withLock { $0 += duration.nanoseconds }
+    advance(duration)
+  }
+
   func advance(_ duration: Duration) { nanoseconds.withLock { $0 += duration.nanoseconds } }
 
   /// The time in microseconds, never the same twice: no two writes of a server have one version.
