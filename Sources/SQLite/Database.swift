@@ -24,6 +24,8 @@ public final class Database {
 
   /// Statements kept prepared; beyond this many the cache starts anew, which no caller's fixed set of SQL reaches.
   private static let statementCountMax = 256
+  /// SQLite counts every allocation under a lock, unless it is told before its first use that nobody asks.
+  private static let countsNoMemory = tm_sqlite3_count_no_memory() == SQLITE_OK
   /// How long a statement waits for another process's transaction.
   private static let busyMilliseconds: Int32 = 5_000
 
@@ -32,6 +34,7 @@ public final class Database {
   /// - Parameter path: The file; `:memory:`; or a URI that begins with `file:` (https://sqlite.org/uri.html).
   public init(path: String, _ mode: Mode = .readWrite) throws(SQLiteError) {
     self.path = path
+    _ = Self.countsNoMemory
     let access = mode == .readWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY
     let form = path.hasPrefix("file:") ? SQLITE_OPEN_URI : 0
     var opened: OpaquePointer?

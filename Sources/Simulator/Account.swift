@@ -12,9 +12,13 @@ struct Account {
     for user in users { rows[user] = world.server.rows(of: user) }
     var found: [String] = rows.values.flatMap { $0.values.map { JSONValue.object($0).serialized() } }
     for device in devices {
-      for text in try faults(of: device, rows[device.user.id] ?? [:]) + stateFaults(of: device) {
+      for text in try faults(of: device, rows[device.user.id] ?? [:]) + stateFaults(of: device)
+        + statusFaults(of: device) + longLists(of: device)
+      {
         world.complain("\(device.name): \(text)")
       }
+      // Nothing that goes wrong here ends a session.
+      if device.session.load() == nil { world.complain("\(device.name): nobody is signed in any more") }
       found += device.keptTexts
       found += try device.storedTexts()
     }
@@ -69,14 +73,56 @@ struct Account {
         complaints.append("nothing in the folder shows what waits of \(key)")
       }
     }
-    let longest = try device.numbers(
-      "SELECT count(*) AS number FROM earlier_base GROUP BY collection, key ORDER BY 1 DESC LIMIT 1")
-    if let count = longest.first, count > Self.earlierMax {
-      complaints.append("\(count) earlier texts of one row are kept")
+    return complaints
+  }
+
+  /// Where a device says something else of itself than its state holds.
+  private func statusFaults(of device: Device) throws -> [String] {
+    guard let report = try device.status() else { return ["the program does not run"] }
+    func count(_ list: String) throws -> Int {
+      Int(try device.numbers("SELECT count(*) AS number FROM mutation WHERE list = '\(list)'").first ?? 0)
+    }
+    let told = ["pending": report.pending, "rejected": report.rejected, "conflicted": report.conflicted]
+    let held = [
+      "pending": try count("queued"), "rejected": try count("rejected"), "conflicted": try count("conflicted"),
+    ]
+    var complaints =
+      told == held
+      ? [] : ["status says \(told.sorted { $0.key < $1.key }) where the state has \(held.sorted { $0.key < $1.key })"]
+    let problems = try device.texts("SELECT path AS text FROM problem ORDER BY 1")
+    if report.problems.map(\.path).sorted() != problems {
+      complaints.append("status tells of trouble with \(report.problems.map(\.path)) where the state has \(problems)")
+    }
+    let known = Set(try device.texts("SELECT path AS text FROM mirror WHERE path IS NOT NULL"))
+    let files = device.rowNames.count { known.contains("tasks/\($0)") }
+    for collection in report.collections where collection.files != files {
+      complaints.append("status counts \(collection.files) files where \(files) lie")
     }
     return complaints
   }
 
-  /// How many earlier texts of a path are kept (DESIGN section 6).
-  private static let earlierMax = 8
+  /// Lists that are longer than anybody needs them.
+  private func longLists(of device: Device) throws -> [String] {
+    try Self.bounds.compactMap { list in
+      let count = try device.numbers(list.sql).max() ?? 0
+      return count > list.countMax ? "\(count) \(list.what)" : nil
+    }
+  }
+
+  private static let bounds: [(what: String, sql: String, countMax: Int64)] = [
+    // DESIGN section 6.
+    (
+      "earlier texts of one row are kept",
+      "SELECT count(*) AS number FROM earlier_base GROUP BY collection, key", 8
+    ),
+    ("syncs can be undone", "SELECT count(*) AS number FROM sync_round", 10),
+    // One who is at rest has looked at everything.
+    (
+      "changes of rows with files are not looked at",
+      """
+      SELECT count(*) AS number FROM row_change JOIN mirror ON mirror.key = row_change.key
+      WHERE path IS NOT NULL AND absent_since IS NULL AND path NOT IN (SELECT path FROM problem)
+      """, 0
+    ),
+  ]
 }

@@ -18,6 +18,8 @@ struct Day: Sendable {
   /// The longest pause between two things that people do, in milliseconds.
   var pauseMilliseconds: Int
   var rowsAtStart: Int
+  /// Whether every program is started anew when peace is made, which has it look at everything.
+  var restartsInPeace = true
 
   /// Things that people do on a day.
   static let deedCount = 20

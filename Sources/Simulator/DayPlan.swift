@@ -15,6 +15,9 @@ struct DayPlan: Sendable {
     random = SeededRandom(seed: seed)
     let (day, weights) = Day.drawn(&random)
     self.day = day
+    // A generator of its own: a day's other choices stay what they were.
+    var late = SeededRandom(seed: ~seed)
+    self.day.restartsInPeace = late.oneIn(2)
     deeds = Deed.drawn(day, weights, &random)
   }
 
@@ -58,7 +61,8 @@ struct DayPlan: Sendable {
       conflicts: member("conflicts").stringValue ?? "hold", accessTokenSeconds: number("accessTokenSeconds"),
       isLive: member("live") == true, isLone: member("lone") == true, skewSeconds: number("skewSeconds"),
       weather: weather, eventDelayMilliseconds: number("eventDelayMilliseconds"), overflow: number("overflow"),
-      pauseMilliseconds: number("pauseMilliseconds"), rowsAtStart: number("rowsAtStart"))
+      pauseMilliseconds: number("pauseMilliseconds"), rowsAtStart: number("rowsAtStart"),
+      restartsInPeace: json["restartsInPeace"] != false)
     deeds = try (member("deeds").arrayValue ?? []).map { deed in
       guard let parts = deed.arrayValue, parts.count == 4,
         let kind = parts[0].stringValue.flatMap(Deed.Kind.init)
@@ -98,6 +102,7 @@ struct DayPlan: Sendable {
       "trouble": .integer(Int64(day.weather.trouble)),
       "eventDelayMilliseconds": .integer(Int64(day.eventDelayMilliseconds)), "overflow": .integer(Int64(day.overflow)),
       "pauseMilliseconds": .integer(Int64(day.pauseMilliseconds)), "rowsAtStart": .integer(Int64(day.rowsAtStart)),
+      "restartsInPeace": .bool(day.restartsInPeace),
     ]
     let members = head.members.map { "  \(JSONValue.string($0.name).serialized()): \($0.value.serialized())" }
     return "{\n\(members.joined(separator: ",\n")),\n  \"deeds\": [\n\(deeds.joined(separator: ",\n"))\n  ]\n}"

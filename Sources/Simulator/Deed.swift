@@ -28,6 +28,14 @@ struct Deed: Sendable {
       }
     }
 
+    /// Whether a text is saved that was made of another than lies there.
+    var savesOlderText: Bool {
+      switch self {
+      case .editOldBuffer, .editOpen, .saveBetween, .checkout: true
+      default: false
+      }
+    }
+
     var isServers: Bool {
       switch self {
       case .serverUpdate, .serverInsert, .serverDelete: true

@@ -16,9 +16,7 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   let session: KeptSession
   private let world: World
   private let clock: DeviceClock
-  private let databasePath: String
-  /// Keeps the state while no program has it open.
-  private let database: Database
+  private let state: DeviceState
   private let makeID: @Sendable () -> String
   private var random: SeededRandom
   private let surroundings = Surroundings()
@@ -30,8 +28,10 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   var accident: Set<String> = [] { didSet { rowCountAtAccident = world.newRowCount(of: user.id) } }
   private(set) var rowCountAtAccident = 0
   /// The texts of files that an editor has removed and is about to write again.
-  var removedToSave: [String: String] = [:]
+  var removedToSave: [String: (text: String, since: Int64)] = [:]
   private var commands: [Task<Void, Never>] = []
+  /// How many of them have not ended.
+  private let commandCount = Atomic(0)
 
   /// One run of the program.
   struct Run {
@@ -47,8 +47,6 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     let reason = Mutex<String??>(nil)
   }
 
-  private static let lastNumber = Atomic(0)
-
   init(_ world: World, name: String, email: String, session: Session, skew: Duration, _ random: SeededRandom) throws {
     self.world = world
     self.name = name
@@ -59,18 +57,14 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     let timeline = world.timeline
     clock = DeviceClock(timeline, skew: skew)
     files = InMemoryFileSystem(now: { timeline.now })
-    databasePath = "file:/device-\(Self.lastNumber.add(1, ordering: .relaxed).newValue)?vfs=memdb"
-    let database = try Database(path: databasePath)
-    try EmptyState.shared.get().copy(to: database)
-    self.database = database
+    state = try DeviceState.free.take { try DeviceState() }
     let ids = Chance(self.random.fork())
     makeID = { ids.random.withLock { $0.uuid() } }
     settings = try Self.settings(world)
     try files.person.createFolder(StateFolder.root)
     for collection in settings.collections { try files.person.createFolder(collection.folder) }
     try files.makeNamesDurable([""])
-    let store = try EngineStore(path: databasePath, clock: clock, callerMigrations: Workspace.migrations)
-    try OpenWorkspace.claim(store, for: session.user, settings)
+    try OpenWorkspace.claim(state.store(clock: clock), for: session.user, settings)
   }
 
   private static func settings(_ world: World) throws -> WorkspaceSettings {
@@ -104,6 +98,9 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
 
   var isRunning: Bool { run.map { !$0.life.isOver && $0.hasEnded.reason.withLock { $0 == nil } } ?? false }
 
+  /// Whether a command runs beside the program.
+  var isCommanded: Bool { commandCount.load(ordering: .relaxed) > 0 }
+
   // MARK: The program
 
   /// Starts the program, as a person or a service manager does.
@@ -121,12 +118,10 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     let sockets = SimulatedSockets(
       world.server, world.timeline, life, random: random.fork(),
       weather: { [surroundings] in surroundings.mood.withLock(\.weather) }, trace: { world.trace("\(name): \($0)") })
-    let store = try EngineStore(
-      path: databasePath, clock: clock, callerMigrations: Workspace.migrations,
-      beforeCommit: {
-        guard life.mayAct() else { throw Killed() }
-        if life.isDiskFull { throw SQLiteError.diskFull(path: "state") }
-      })
+    let store = try state.store(clock: clock) {
+      guard life.mayAct() else { throw Killed() }
+      if life.isDiskFull { throw SQLiteError.diskFull(path: "state") }
+    }
     let living = LivingFileSystem(files: files, life: life) { [unowned self] path in
       saveBetween(path, life)
     } hasWritten: { [unowned self] path in
@@ -187,12 +182,31 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   /// Runs a command beside the program, which ends with it.
   func command(_ body: @escaping @Sendable (OpenWorkspace) async throws -> Void) {
     guard isRunning, let open = run?.open else { return }
-    commands.append(Task(executorPreference: world.executor) { try? await body(open) })
+    commandCount.add(1, ordering: .relaxed)
+    commands.append(
+      Task(executorPreference: world.executor) { [self] in
+        try? await body(open)
+        commandCount.subtract(1, ordering: .relaxed)
+      })
+  }
+
+  /// Has a person say that what is missing is really gone; nothing is, while the folder is away.
+  func confirm() {
+    guard isRunning else { return }
+    world.trace("\(name): person confirms")
+    if isMounted { accident = [] }
+    command { _ = try await $0.sync(isConfirmed: true, isWatching: true) }
   }
 
   private func endCommands() {
     for command in commands { command.cancel() }
     commands = []
+  }
+
+  /// Its counts as `status` tells them.
+  func status() throws -> StatusReport? {
+    guard isRunning, let open = run?.open else { return nil }
+    return try world.wait { try await open.status(isWatching: true) }
   }
 
   /// Ends it without a word.
@@ -211,15 +225,41 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     guard losesPower else { return }
     powerLosses += 1
     // What an editor was about to write again is removed, then, by nobody's mistake but its own.
-    for text in removedToSave.values { world.words.save("", over: text) }
+    for removed in removedToSave.values { world.words.save("", over: removed.text) }
     removedToSave = [:]
     files.crash { random.number(below: $0) }
+  }
+
+  /// Puts it away: nothing of it may run any more.
+  func discard() {
+    if (try? state.clear()) != nil { DeviceState.free.giveBack(state) }
   }
 
   /// Lets it die by itself after so many effects more.
   func kill(afterEffects count: Int) { run?.life.end(afterEffects: count) }
 
+  /// Lets it live after all.
+  func spare() { run?.life.end(afterEffects: .max) }
+
   func setDiskFull(_ isFull: Bool) { run?.life.isDiskFull = isFull }
+
+  /// The words of files that an editor has left away for so long, before it writes them again, that the program may take
+  /// them for removed: a command that somebody runs waits less than the watcher.
+  var overdueWords: Set<String> {
+    let patience = isCommanded ? Workspace.absenceProof : settings.deleteAfter
+    return removedToSave.values.reduce(into: []) { words, removed in
+      guard world.timeline.now - removed.since >= patience.nanoseconds else { return }
+      words.formUnion(SavedWords.words(in: removed.text))
+    }
+  }
+
+  /// What a file's base says where the program has not looked at the file since it was saved.
+  func baseBeforeSave(_ name: String) -> String? {
+    guard let bytes = files.person.bytes("tasks/\(name)") else { return nil }
+    let rows = try? state.database.rows("SELECT base, hash FROM mirror WHERE path = ?", [.text("tasks/\(name)")])
+    guard let row = rows?.first, row.text("hash") != ContentHash(of: bytes).description else { return nil }
+    return row.text("base")
+  }
 
   // MARK: Races
 
@@ -287,10 +327,10 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   // MARK: What a look shows
 
   /// What a query of its state shows in the column `text`.
-  func texts(_ sql: String) throws -> [String] { try database.rows(sql).compactMap { $0.text("text") } }
+  func texts(_ sql: String) throws -> [String] { try state.database.rows(sql).compactMap { $0.text("text") } }
 
   /// What a query of its state shows in the column `number`.
-  func numbers(_ sql: String) throws -> [Int64] { try database.rows(sql).compactMap { $0.integer("number") } }
+  func numbers(_ sql: String) throws -> [Int64] { try state.database.rows(sql).compactMap { $0.integer("number") } }
 
   /// The keys of the first queued writes.
   func queuedKeys(limit: Int) -> [String] {
@@ -303,8 +343,10 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   /// Whether anything waits for a person's word.
   func holdsSomething() throws -> Bool {
     try numbers(
-      "SELECT (SELECT count(*) FROM mirror WHERE is_held) + (SELECT count(*) FROM pull_state WHERE held_vanished) AS number"
-    ) != [0]
+      """
+      SELECT (SELECT count(*) FROM mirror WHERE is_held) + (SELECT count(*) FROM pull_state WHERE held_vanished)
+        + (SELECT count(*) FROM note WHERE name LIKE 'adoption %' AND value LIKE 'held %') AS number
+      """) != [0]
   }
 
   /// The writes that met another change of their row and wait for a person.

@@ -1,21 +1,48 @@
 import LosslessJSON
 import StandInServer
 import SupabaseAPI
+import Synchronization
 
 /// Judges a device's requests as they leave and as the server takes them.
 struct Judge: Sendable {
   let world: World
   let device: Device
+  private let patience = Patience()
+
+  /// Until when the server has asked one run of the program to leave it alone.
+  private final class Patience: Sendable {
+    let end = Atomic<Int64>(0)
+  }
 
   private static let tablePath = "\(SimulatedServer.origin)/rest/v1/tasks?"
 
   /// Looks at a request that is about to leave: one user's writes leave in the order in which they were queued.
   func leaves(_ request: HTTPRequest) {
+    // Whoever calls for a sync wants one now.
+    if request.url.hasPrefix(Self.tablePath), world.timeline.now < patience.end.load(ordering: .relaxed),
+      !device.isCommanded
+    {
+      world.complain("\(device.name): a request leaves before the time that the server has asked for is over")
+    }
     let keys = writtenKeys(request)
     guard !keys.isEmpty else { return }
     let queued = Set(device.queuedKeys(limit: keys.count))
     if !keys.isSubset(of: queued) {
       world.complain("\(device.name): a write of \(keys.sorted()) leaves before those of \(queued.sorted())")
+    }
+  }
+
+  /// Looks at an answer that has come back to the device.
+  func hears(_ answer: HTTPResponse, to request: HTTPRequest) {
+    guard request.url.hasPrefix(Self.tablePath) else { return }
+    if let seconds = answer.fields["Retry-After"].flatMap(Int64.init), !device.isCommanded {
+      patience.end.store(world.timeline.now + seconds * 1_000_000_000, ordering: .relaxed)
+    }
+    // Nobody else writes, and nothing goes wrong: a write that finds its row moved on was guarded with too old a version.
+    let isWrite = request.method == "PATCH" || request.method == "DELETE"
+    if isWrite, answer.status == 200, answer.body == Array("[]".utf8), world.isUndisturbed {
+      world.complain(
+        "\(device.name): \(request.method) \(request.url.dropFirst(SimulatedServer.origin.count)) meets its own writes")
     }
   }
 
@@ -40,8 +67,9 @@ struct Judge: Sendable {
     }
     // Settings may say that this device's delete stands whatever the row says by now.
     guard world.day.conflicts == "hold" else { return }
+    let overdue = device.overdueWords
     let words = world.words.unreplaced(in: JSONValue.object(row).serialized())
-      .filter { !world.words.copied.contains($0) }
+      .filter { !world.words.copied.contains($0) && !overdue.contains($0) }
     if !words.isEmpty { world.complain("\(device.name): \(id) is deleted although nobody removed \(words)") }
   }
 

@@ -18,7 +18,7 @@ struct Main {
     --day FILE    A day of such a file.
     --seeds A..B  Many days, B included.
     --first       Only up to the first seed that fails, which is not made shorter.
-    --jobs N      How many days are lived at a time; as many as there are processors by default.
+    --jobs N      How many days are lived at a time, each in a process; as many as there are processors by default.
     """
 
   static func main() throws {
@@ -33,6 +33,8 @@ struct Main {
       return words.contains(name)
     }
     let (seed, seeds, keep, jobs) = (value("--seed"), value("--seeds"), value("--keep"), value("--jobs"))
+    // What a process of many days is told by the one that has started it.
+    let share = value("--share")
     let (file, isRecording, isTracing, stopsAtFirst) = (
       value("--day"), flag("--record"), flag("--trace"), flag("--first")
     )
@@ -43,6 +45,9 @@ struct Main {
       exit(words == ["--help"] ? 0 : 64)
     }
     Self.hashAlike()
+    if let range, let share = share.flatMap(ManyDays.Share.init) {
+      exit(try ManyDays(range, stopsAtFirst: stopsAtFirst).liveForParent(share) ? 0 : 1)
+    }
     if let range, range.count > 1 {
       exit(try ManyDays(range, stopsAtFirst: stopsAtFirst).live(jobs: jobCount) ? 0 : 1)
     }

@@ -146,7 +146,7 @@ struct Person {
     let word = newWord(for: column)
     world.trace("\(name): person removes \(file) to save it again")
     try files.remove("tasks/\(file)")
-    device.removedToSave[file] = buffer
+    device.removedToSave[file] = (buffer, world.timeline.now)
     let done = buffers.beginWriting(file, on: device)
     let (world, device, files, power) = (world, device, files, device.powerLosses)
     world.timeline.schedule(after: Int64(random.number(below: 5_000)) * 1_000_000) {
@@ -197,6 +197,8 @@ struct Person {
 
   private func remove(_ file: String) throws {
     words.save("", over: device.seen(file))
+    // A save that nobody has looked at was never there for the program, which takes the text before it for removed.
+    if let base = device.baseBeforeSave(file) { words.save("", over: base) }
     if let id = device.row(file)?["id"]?.stringValue { device.accident.remove(id) }
     buffers.forget(file, on: device)
     world.trace("\(name): person removes \(file)")

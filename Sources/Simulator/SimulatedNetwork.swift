@@ -79,7 +79,9 @@ final class SimulatedNetwork: HTTPExchange {
     } onCancel: {
       waiting.end(.failure(.cancelled(mayHaveReachedServer: true)))
     }
-    return try result.get()
+    let answer = try result.get()
+    if !life.isOver { judge.hears(answer, to: request) }
+    return answer
   }
 
   private static func delay(_ weather: Weather, _ random: inout SeededRandom) -> Int64 {

@@ -23,8 +23,10 @@ final class Simulation {
 
   /// Longer than every wait of the program: a world in which nothing is stirred for so long is at rest.
   private var restNanoseconds: Int64 {
-    // A key waits for 30 s; while changes are told as they are made, the server is asked once a minute.
-    Int64(max(world.day.pullSeconds, world.day.isLive ? 60 : 30) + 10) * 1_000_000_000
+    // A key waits for 30 s; while changes are told as they are made, the server is asked once a minute. A program that goes
+    // on from before the peace may still wait 30 s for an answer that never comes, and a minute before it tries again.
+    let longest = max(world.day.pullSeconds, world.day.isLive ? 60 : 30) + (world.day.restartsInPeace ? 10 : 100)
+    return Int64(longest) * 1_000_000_000
   }
   /// So long must be enough to come to rest.
   private static let unrestNanosecondsMax: Int64 = 1_400_000_000_000
@@ -34,7 +36,7 @@ final class Simulation {
     seed = plan.seed
     deeds = plan.deeds
     var random = plan.random
-    world = try World(plan.day, &random, keepsLines: keepsLines)
+    world = try World(plan, &random, keepsLines: keepsLines)
     self.random = random
   }
 
@@ -91,7 +93,8 @@ final class Simulation {
     let server = world.server
     for (index, count) in world.day.devices.enumerated() {
       let email = "person\(index + 1)@example.org"
-      let user = try world.wait { try await server.signUp(email) }.user.id
+      var session = try server.signIn(email)
+      let user = session.user.id
       users.append(user)
       for number in 0..<world.day.rowsAtStart {
         server.insert([
@@ -99,8 +102,8 @@ final class Simulation {
           "notes": number == 0 ? .null : .string(newWord(over: nil)),
         ])
       }
-      for _ in 0..<count {
-        let session = try world.wait { try await server.signIn(email) }
+      for number in 0..<count {
+        if number > 0 { session = try server.signIn(email) }
         let skew =
           world.day.skewSeconds == 0 ? 0 : random.number(below: 2 * world.day.skewSeconds) - world.day.skewSeconds
         let device = try Device(
@@ -145,9 +148,14 @@ final class Simulation {
     case .clock: device.setClock(skew: .seconds(random.number(below: 20_000) - 10_000))
     case .diskFull: device.setDiskFull(true)
     case .diskFree: device.setDiskFull(false)
-    case .unmount: try device.unmount(for: Int64(1 + random.number(below: 90)) * 1_000_000_000)
+    case .unmount:
+      try device.unmount(for: Int64(1 + random.number(below: 90)) * 1_000_000_000)
+      // Who is asked whether all is really gone may say yes without a look.
+      if random.oneIn(2), !world.buffers.isWriting(on: device) {
+        world.timeline.schedule(after: 5_000_000_000) { if !device.isMounted { device.confirm() } }
+      }
     // Nobody says that missing files are really gone while one is being saved.
-    case .confirm: if device.isRunning, !world.buffers.isWriting(on: device) { confirm(device) }
+    case .confirm: if device.isRunning, !world.buffers.isWriting(on: device) { device.confirm() }
     default:
       guard device.isMounted else { break }
       var person = Person(device: device, world: world, random: random)
@@ -179,12 +187,6 @@ final class Simulation {
     }
   }
 
-  private func confirm(_ device: Device) {
-    world.trace("\(device.name): person confirms")
-    device.accident = []
-    device.command { _ = try await $0.sync(isConfirmed: true, isWatching: true) }
-  }
-
   // MARK: Peace
 
   /// Mends everything: networks, disks, clocks; starts what does not run.
@@ -193,24 +195,27 @@ final class Simulation {
     for device in devices {
       device.change { $0 = Surroundings.Mood() }
       device.setDiskFull(false)
+      device.spare()
       device.mount()
       device.tell(random.pick([.online, .offline]) ?? .online)  // A monitor may be wrong for ever.
       device.setClock(skew: .zero)
       // Nothing that goes wrong here ends a session.
       if device.session.load() == nil { world.complain("\(device.name): nobody is signed in any more") }
       // A program that was killed is started again; one that was told that its session is over, too.
-      device.stop()
+      if world.day.restartsInPeace { device.stop() }
     }
     pass(nanoseconds: 20_000_000_000)
     for device in devices {
-      if device.isRunning { world.complain("\(device.name): does not end 20 s after it was asked to") }
+      if device.isRunning, world.day.restartsInPeace {
+        world.complain("\(device.name): does not end 20 s after it was asked to")
+      }
       try device.start()
     }
   }
 
   /// Says yes to everything that waits for a yes.
   private func confirmEverything() {
-    for device in devices where device.isRunning { confirm(device) }
+    for device in devices where device.isRunning { device.confirm() }
   }
 
   private func end() {
@@ -218,6 +223,8 @@ final class Simulation {
     while world.executor.runOne() {}
     _ = world.timeline.advance(upTo: .max)
     while world.executor.runOne() {}
+    for device in devices { device.discard() }
+    world.server.end()
   }
 
   // MARK: Always

@@ -10,6 +10,8 @@ final class World: Sendable {
   let buffers = Buffers()
   /// Rows of a user that were made at the server: how many make the difference between many files missing and few.
   private let newRows = Mutex<[String: Int]>([:])
+  /// Whether one device is all there is, nothing goes wrong, and nobody saves what was made of an older text.
+  let isUndisturbed: Bool
 
   private struct Account {
     var lines: [String] = []
@@ -22,8 +24,11 @@ final class World: Sendable {
   private let keepsLines: Bool
 
   /// - Parameter keepsLines: Whether the trace is kept, not only its digest.
-  init(_ day: Day, _ random: inout SeededRandom, keepsLines: Bool) throws {
-    self.day = day
+  init(_ plan: DayPlan, _ random: inout SeededRandom, keepsLines: Bool) throws {
+    day = plan.day
+    isUndisturbed =
+      day.isLone && day.weather.trouble == 0
+      && plan.deeds.allSatisfy { !$0.kind.isFault && !$0.kind.savesOlderText }
     self.keepsLines = keepsLines
     timeline = Timeline(start: 1_790_000_000_000_000_000)
     executor = SeededExecutor(seed: random.next())

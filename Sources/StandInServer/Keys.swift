@@ -1,5 +1,6 @@
 import Hashing
 import LosslessJSON
+import Synchronization
 
 /// The secrets of one stand-in project: what signs its tokens and opens its gateway.
 struct Keys: Sendable {
@@ -14,6 +15,9 @@ struct Keys: Sendable {
   /// The same two as JSON Web Tokens, the older form.
   let legacyAnon: String
   let legacyService: String
+
+  /// A client sends the same token with every request, and its signature stays what it is.
+  private let verified = VerifiedTokens()
 
   /// Signing with less is no protection (RFC 7518, section 3.2).
   static let jwtSecretBytesMin = 32
@@ -47,7 +51,10 @@ struct Keys: Sendable {
 
   /// Reads an access token or a key in the older form; says nothing about its claims.
   func token(_ text: String) throws(JSONWebToken.Fault) -> JSONWebToken {
-    try JSONWebToken(text, secret: jwtSecret, key: tokenKey)
+    if let known = verified.token(text) { return known }
+    let token = try JSONWebToken(text, secret: jwtSecret, key: tokenKey)
+    verified.keep(token, text)
+    return token
   }
 
   /// What others verify access tokens with (RFC 7517); `nil` where that is a secret.
@@ -89,4 +96,19 @@ struct TokenKey: Sendable {
   /// The `kid` of the tokens.
   let id: String
   let pair: SigningKeyPair
+}
+
+/// The tokens whose signatures were found to be good, the last few of them.
+private final class VerifiedTokens: Sendable {
+  private let tokens = Mutex<[String: JSONWebToken]>([:])
+  private static let countMax = 64
+
+  func token(_ text: String) -> JSONWebToken? { tokens.withLock { $0[text] } }
+
+  func keep(_ token: JSONWebToken, _ text: String) {
+    tokens.withLock { tokens in
+      if tokens.count >= Self.countMax { tokens.removeAll() }
+      tokens[text] = token
+    }
+  }
 }

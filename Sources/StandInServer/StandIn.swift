@@ -37,7 +37,11 @@ public final class StandIn: Sendable {
     self.configuration = configuration
     self.folder = folder
     keys = try Self.keys(folder, configuration)
-    database = try Self.open(folder, schema: configuration.schema)
+    if let memory = configuration.memory {
+      database = memory.database
+    } else {
+      database = SharedDatabase(try MadeDatabase.open(path: folder?.databasePath, schema: configuration.schema))
+    }
     realtime = RealtimeHub(
       RealtimeRules(
         schema: configuration.schema, keys: keys,
@@ -86,24 +90,6 @@ public final class StandIn: Sendable {
     }
     let keys = Keys(jwtSecret: configuration.jwtSecret, randomBytes: random)
     return hasTokenKey ? keys.signing(with: TokenKey(id: UUIDText.random(random), pair: .random())) : keys
-  }
-
-  private static func open(_ folder: DataFolder?, schema: Schema) throws(StandInError) -> SharedDatabase {
-    do {
-      let database = try Database(path: folder?.databasePath ?? ":memory:")
-      // A killed process loses nothing this way, a power cut perhaps the last requests: enough for a stand-in, and an
-      // insert costs no flush of the disk.
-      try database.execute("PRAGMA synchronous = NORMAL")
-      try SQLFunctions.add(to: database)
-      try database.migrate(AuthService.migrations, part: "auth")
-      try database.migrate(StorageTables.migrations, part: "storage")
-      try TableStore.prepare(database, for: schema)
-      return SharedDatabase(database)
-    } catch let error as StandInError {
-      throw error
-    } catch {
-      throw .database(reason: "\(error)")
-    }
   }
 
   /// The key that clients carry.

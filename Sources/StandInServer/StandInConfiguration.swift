@@ -4,6 +4,8 @@ public struct StandInConfiguration: Sendable {
   public var port: Int
   /// Where rows, users and keys are kept; `nil` keeps them in memory.
   public var dataFolder: String?
+  /// What keeps them in memory, made before with the same tables; `nil` makes it anew.
+  public var memory: StandInMemory?
   /// The tables.
   public var schema: Schema
   /// The bytes that sign access tokens, at least 32; `nil` takes the data folder's own, or random ones.

@@ -56,9 +56,9 @@ struct SimulationTests {
     var plan = DayPlan(seed: 1)
     plan.day.skewSeconds = 0
     var random = plan.random
-    let world = try World(plan.day, &random, keepsLines: false)
+    let world = try World(plan, &random, keepsLines: false)
     let server = world.server
-    let session = try world.wait { try await server.signUp("person@example.org") }
+    let session = try server.signIn("person@example.org")
     let device = try Device(
       world, name: "d", email: "person@example.org", session: session, skew: .zero, random.fork())
     try device.start()

@@ -14,7 +14,8 @@ public struct StandInRecord: Sendable, Hashable {
 
 /// The last requests, for tests that ask what was sent.
 struct RequestLog {
-  private(set) var records: [StandInRecord] = []
+  /// With the queries as they came: few of them are ever asked for.
+  private var records: [StandInRecord] = []
   private var count = 0
 
   /// How many are kept.
@@ -26,12 +27,17 @@ struct RequestLog {
     if records.count >= 2 * Self.recordCountMax { records.removeFirst(Self.recordCountMax) }
     records.append(
       StandInRecord(
-        number: count, method: request.method, path: request.path, query: Self.withoutSecrets(request.query),
-        status: status))
+        number: count, method: request.method, path: request.path, query: request.query, status: status))
   }
 
   /// The last `limit` requests, oldest first.
-  func last(_ limit: Int) -> [StandInRecord] { Array(records.suffix(min(limit, Self.recordCountMax))) }
+  func last(_ limit: Int) -> [StandInRecord] {
+    records.suffix(min(limit, Self.recordCountMax)).map { record in
+      StandInRecord(
+        number: record.number, method: record.method, path: record.path, query: Self.withoutSecrets(record.query),
+        status: record.status)
+    }
+  }
 
   /// The parameters that open something: the project's key, the token of a signed URL.
   private static let secretNames: Set<Substring> = ["apikey", "token", "access_token", "token_hash"]

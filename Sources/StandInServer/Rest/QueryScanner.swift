@@ -26,11 +26,12 @@ struct QueryScanner {
 
   /// Steps over `word` if it is here.
   mutating func take(_ word: String) -> Bool {
-    let wanted = Array(word.unicodeScalars)
-    guard scalars.count - place >= wanted.count, scalars[place..<(place + wanted.count)].elementsEqual(wanted) else {
-      return false
+    var ahead = place
+    for scalar in word.unicodeScalars {
+      guard ahead < scalars.count, scalars[ahead] == scalar else { return false }
+      ahead += 1
     }
-    place += wanted.count
+    place = ahead
     return true
   }
 
@@ -158,11 +159,19 @@ struct QueryScanner {
   }
 
   private func isNamePart(_ scalar: Unicode.Scalar) -> Bool {
-    scalar == "_" || scalar == " " || scalar == "$" || scalar.properties.isAlphabetic
-      || scalar.properties.numericType != nil
+    switch scalar {
+    case "a"..."z", "A"..."Z", "0"..."9", "_", " ", "$": true
+    default: !scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
+    }
   }
 
   private func string(_ slice: ArraySlice<Unicode.Scalar>) -> String {
+    if slice.allSatisfy({ $0.isASCII }) {
+      return String(unsafeUninitializedCapacity: slice.count) { buffer in
+        for (index, scalar) in slice.enumerated() { buffer[index] = UInt8(truncatingIfNeeded: scalar.value) }
+        return slice.count
+      }
+    }
     var view = String.UnicodeScalarView()
     view.append(contentsOf: slice)
     return String(view)

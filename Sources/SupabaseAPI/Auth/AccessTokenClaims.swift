@@ -22,7 +22,7 @@ public struct AccessTokenClaims: Sendable, Hashable {
 
   /// Reads a token; nil where it is not a JSON Web Token.
   public init?(_ token: Secret) {
-    let parts = token.revealed.split(separator: ".", omittingEmptySubsequences: false)
+    let parts = token.revealed.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3, let bytes = Base64URL.decoded(parts[1]),
       let claims = (try? JSONValue(parsing: bytes))?.objectValue
     else { return nil }
@@ -44,11 +44,14 @@ public struct AccessTokenClaims: Sendable, Hashable {
 /// The alphabet of tokens (RFC 4648, section 5), without padding.
 enum Base64URL {
   /// The bytes of a text, or nil where it is not in the alphabet.
-  static func decoded(_ text: some StringProtocol) -> [UInt8]? {
+  static func decoded(_ text: some StringProtocol) -> [UInt8]? { decoded(text.utf8) }
+
+  /// The bytes of a text in UTF-8, or nil where it is not in the alphabet.
+  static func decoded(_ text: some Sequence<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     var bits: UInt32 = 0
     var count = 0
-    for character in text.utf8 {
+    for character in text {
       guard let value = value(character) else { return nil }
       bits = bits << 6 | value
       count += 6

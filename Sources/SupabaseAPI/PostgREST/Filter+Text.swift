@@ -77,7 +77,11 @@ enum FilterValue {
   }
 
   private static func isReserved(_ scalar: Unicode.Scalar) -> Bool {
-    ",.:*()\"\\{}".unicodeScalars.contains(scalar) || scalar.properties.isWhitespace || scalar.value < 0x20
+    switch scalar {
+    case "a"..."z", "A"..."Z", "0"..."9", "-", "_": false
+    case ",", ".", ":", "*", "(", ")", "\"", "\\", "{", "}": true
+    default: scalar.properties.isWhitespace || scalar.value < 0x20
+    }
   }
 }
 
