@@ -41,7 +41,8 @@ let package = Package(
     .target(
       name: "SupabaseAPI", dependencies: ["CCurl", "LosslessJSON", "WebSocket", "Threads"], swiftSettings: strict),
     .target(
-      name: "OfflineEngine", dependencies: ["SupabaseAPI", "SQLite", "LosslessJSON", "Threads"], swiftSettings: strict),
+      name: "OfflineEngine", dependencies: ["SupabaseAPI", "SQLite", "LosslessJSON", "Threads", "Hashing"],
+      swiftSettings: strict),
     .target(
       name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools", "Hashing", "Images"],
       resources: templates, swiftSettings: strict),

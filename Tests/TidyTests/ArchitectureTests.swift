@@ -13,7 +13,7 @@ struct ArchitectureTests {
     ("Images", []),
     ("WebSocket", ["Hashing"]),
     ("SupabaseAPI", ["LosslessJSON", "WebSocket", "Threads"]),
-    ("OfflineEngine", ["SupabaseAPI", "SQLite", "LosslessJSON", "Threads"]),
+    ("OfflineEngine", ["SupabaseAPI", "SQLite", "LosslessJSON", "Threads", "Hashing"]),
     ("FileWorkspace", ["OfflineEngine", "SupabaseAPI", "SQLite", "LosslessJSON", "Hashing", "Images"]),
     ("Daemon", ["FileWorkspace", "OfflineEngine", "SupabaseAPI", "LosslessJSON", "Threads"]),
     ("StandInServer", ["SQLite", "LosslessJSON", "WebSocket", "Hashing", "Images", "Threads"]),

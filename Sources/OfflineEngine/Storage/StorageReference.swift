@@ -76,7 +76,9 @@ public struct StorageReference: Sendable {
     let sent = try Self.open(file)
     let stored: UploadedObject
     if sent.size > ResumableClient.pieceBytes {
-      stored = try await ResumableRun(self, place, sent, options, report: report).run()
+      let body = ResumableBody(source: sent.whole, mark: sent.mark) { (try? sent.checkUnchanged()) != nil }
+      let places = ResumableStore(client.store, user: client.currentUser, place)
+      stored = try await ResumableRun(self, places, place, body, options, report: report).run()
     } else {
       stored = try await send(sent, report) { storage, token, progress throws(SupabaseError) in
         try await storage.upload(place, .source(sent.whole), options, accessToken: token, progress: progress)
@@ -134,47 +136,6 @@ public struct StorageReference: Sendable {
     if try isAnsweredFromCopy(transform) { return try bytesOfCopy(place) }
     return try await call { storage, token throws(SupabaseError) in
       try await storage.download(place, transform: transform, accessToken: token).body
-    }
-  }
-
-  /// Reads an object into a file, which is there only when it is whole; one that is there is replaced.
-  ///
-  /// While network access is off the copy on this device is taken.
-  @discardableResult
-  public func download(
-    _ path: String, to file: String, transform: ImageTransformation? = nil
-  ) async throws -> DownloadedObject {
-    try await download(path, to: file, transform: transform) { _ in }
-  }
-
-  /// The same as the events of the transfer.
-  public func downloading(
-    _ path: String, to file: String, transform: ImageTransformation? = nil
-  ) -> Transfer<DownloadedObject> {
-    client.transfer { try await download(path, to: file, transform: transform, report: $0) }
-  }
-
-  private func download(
-    _ path: String, to file: String, transform: ImageTransformation?,
-    report: @escaping @Sendable (TransferProgress) -> Void
-  ) async throws -> DownloadedObject {
-    let place = try objectPath(path)
-    if try isAnsweredFromCopy(transform) { return try writeCopy(place, to: file) }
-    do {
-      let progress = Monotonic(total: nil, report)
-      let (response, received) = try await call { storage, token throws(SupabaseError) in
-        let received: ReceivedFile
-        do { received = try ReceivedFile(file, id: client.environment.makeID()) } catch {
-          throw .http(.body(reason: "\(error)"))
-        }
-        let bodies = HTTPBodies(sink: received) { progress.note($0.received, of: $0.receivedTotal) }
-        let response = try await storage.download(place, transform: transform, accessToken: token, bodies)
-        return (response, received)
-      }
-      try received.finish()
-      return DownloadedObject(response)
-    } catch let trouble as FileTrouble {
-      throw OfflineError.file(reason: "\(trouble)")
     }
   }
 

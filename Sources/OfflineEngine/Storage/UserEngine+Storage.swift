@@ -41,6 +41,38 @@ extension UserEngine {
     }
   }
 
+  /// Stores a content as an object in pieces, from the place where an earlier run was broken off.
+  ///
+  /// A content of another mark under the same key begins anew.
+  ///
+  /// - Throws: As ``storage(_:)``; a refusal has the code that one of the whole upload has.
+  public func uploadInPieces(
+    _ path: ObjectPath, _ body: ResumableBody, _ options: UploadOptions,
+    progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+  ) async throws(StorageFailure) {
+    do {
+      let places = ResumableStore(store, user: user, path)
+      _ = try await ResumableRun(UserStorageCalls(engine: self), places, path, body, options, report: progress).run()
+    } catch {
+      throw Self.failure(error)
+    }
+  }
+
+  /// Gives up the upload in pieces that was broken off under a key; does nothing where there is none.
+  public func abandonUpload(_ path: ObjectPath) async throws(StorageFailure) {
+    do { try await abandon(UserStorageCalls(engine: self), ResumableStore(store, user: user, path)) } catch {
+      throw Self.failure(error)
+    }
+  }
+
+  private static func failure(_ error: any Error) -> StorageFailure {
+    switch error {
+    case let failure as StorageFailure: failure
+    case is CancellationError: .stopped(.cancelled, retryAfter: nil)
+    default: .stopped(.local(reason: "\(error)"), retryAfter: nil)
+    }
+  }
+
   private func storageToken(replacing refused: Secret? = nil) async throws(StorageFailure) -> Secret? {
     do throws(RequestFailure) {
       try checkMayAsk()

@@ -100,6 +100,17 @@ public struct StorageClient: Sendable {
     return try Self.all(answer) { $0["name"]?.stringValue }
   }
 
+  /// Asks what a bucket takes.
+  ///
+  /// - Throws: `refused` with `NoSuchBucket` also where no policy on `storage.buckets` shows it to the caller, which is so
+  ///   on a project as it comes.
+  public func bucket(_ id: String, accessToken: Secret?) async throws(SupabaseError) -> BucketInfo {
+    let answer = try await success(
+      StorageRequest("GET", "bucket/\(PercentEncoding.segment(id))"), accessToken)
+    guard let info = answer.json.flatMap(BucketInfo.init(json:)) else { throw answer.notAnAnswer }
+    return info
+  }
+
   // MARK: URLs
 
   /// The URL of an object in a public bucket; nothing is asked.
