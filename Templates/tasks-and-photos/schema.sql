@@ -130,6 +130,11 @@ values (
 )
 on conflict (id) do nothing;
 
+-- Whoever is signed in may see what the bucket takes, so that a file that is too large is not sent in vain.
+drop policy if exists "photos: users see the bucket" on storage.buckets;
+create policy "photos: users see the bucket" on storage.buckets
+for select to authenticated using (id = 'photos');
+
 -- A user has the folder of the bucket that is named by their id.
 drop policy if exists "photos: owner reads" on storage.objects;
 create policy "photos: owner reads" on storage.objects

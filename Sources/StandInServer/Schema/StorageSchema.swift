@@ -4,7 +4,7 @@ import LosslessJSON
 ///
 /// ```json
 /// "storage": {
-///   "buckets": {"photos": {"fileSizeLimit": 52428800, "allowedMimeTypes": ["image/*"]}},
+///   "buckets": {"photos": {"fileSizeLimit": 52428800, "allowedMimeTypes": ["image/*"], "isShown": true}},
 ///   "policies": [{"bucket": "photos", "actions": ["select", "insert"], "condition": "ownerFolder"}]
 /// }
 /// ```
@@ -23,6 +23,8 @@ struct DeclaredBucket: Sendable, Hashable {
   let fileSizeLimit: Int64?
   /// Types such as `image/png` or `image/*`.
   let allowedMimeTypes: [String]?
+  /// Whether a policy on `storage.buckets` lets signed-in users select its row.
+  let isShown: Bool
 }
 
 /// A policy on the rows of `storage.objects`: any one that holds is enough.
@@ -69,7 +71,7 @@ extension SchemaParser {
     _ id: String, _ value: JSONValue, at path: JSONPath
   ) throws(Mistake) -> DeclaredBucket {
     guard ObjectKey.isBucketName(id) else { throw Mistake(path: path, reason: "'\(id)' cannot name a bucket") }
-    let members = try Members(value, at: path, known: ["public", "fileSizeLimit", "allowedMimeTypes"])
+    let members = try Members(value, at: path, known: ["public", "fileSizeLimit", "allowedMimeTypes", "isShown"])
     var types: [String]?
     if members["allowedMimeTypes"] != nil {
       types = []
@@ -83,7 +85,8 @@ extension SchemaParser {
     let limit = try members.integer("fileSizeLimit")
     if let limit, limit < 1 { throw members.wrong("fileSizeLimit", "expected a positive number of bytes") }
     return DeclaredBucket(
-      id: id, isPublic: try members.flag("public") ?? false, fileSizeLimit: limit, allowedMimeTypes: types)
+      id: id, isPublic: try members.flag("public") ?? false, fileSizeLimit: limit, allowedMimeTypes: types,
+      isShown: try members.flag("isShown") ?? false)
   }
 
   private static func policy(_ value: JSONValue, at path: JSONPath) throws(Mistake) -> ObjectPolicy {

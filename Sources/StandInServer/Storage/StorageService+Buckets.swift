@@ -1,24 +1,30 @@
 import LosslessJSON
 import SQLite
 
-/// Buckets: with no policy on `storage.buckets`, they are the service key's, and nobody else sees one.
+/// Buckets: they are the service key's, and users see those that a policy on `storage.buckets` shows.
 extension StorageService {
   func answerBucket(_ request: StandInRequest, _ route: StorageRoute) throws -> StandInAnswer {
     let caller = try tokens.caller(of: request)
     let isService = caller.role == .service
     switch (request.method, route.bucket, route.key) {
-    case ("GET", "", ""): return .json(200, .array(isService ? try buckets(request) : []))
+    case ("GET", "", ""):
+      return .json(200, .array(try buckets(request).filter { isService || isShown($0, to: caller) }))
     case ("POST", "", ""): return try createBucket(request, caller)
     case ("POST", let id, "empty"):
       guard isService else { throw StorageError.serviceOnly }
       return try emptyBucket(id)
     case ("GET", let id, ""), ("PUT", let id, ""), ("DELETE", let id, ""):
-      guard isService else { throw StorageError.noSuchBucket }
+      let isRead = request.method == "GET"
+      guard isService || isRead && isShown(["id": .string(id)], to: caller) else { throw StorageError.noSuchBucket }
       let bucket = try bucket(id)
-      if request.method == "GET" { return .json(200, .object(bucket.json)) }
+      if isRead { return .json(200, .object(bucket.json)) }
       return request.method == "PUT" ? try update(bucket, request) : try delete(bucket)
     default: throw StorageError.noRoute(request.method, String(request.path.dropFirst(Self.prefix.count)))
     }
+  }
+
+  private func isShown(_ bucket: JSONValue, to caller: StorageCaller) -> Bool {
+    caller.role == .authenticated && bucket["id"]?.stringValue.map(shownBuckets.contains) ?? false
   }
 
   private func buckets(_ request: StandInRequest) throws -> [JSONValue] {

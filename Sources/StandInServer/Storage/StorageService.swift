@@ -7,6 +7,8 @@ final class StorageService: Sendable {
   let files: ObjectFiles
   let tokens: StorageTokens
   let policies: [ObjectPolicy]
+  /// The buckets whose rows signed-in users may see.
+  let shownBuckets: Set<String>
   /// The greatest size of an object, in bytes.
   let objectBytesMax: Int64
   /// The greatest size of a request that is no upload.
@@ -24,6 +26,7 @@ final class StorageService: Sendable {
     files = ObjectFiles(folder: folder)
     tokens = StorageTokens(keys: keys, effects: configuration.effects)
     policies = configuration.schema.storage.policies
+    shownBuckets = Set(configuration.schema.storage.buckets.filter(\.isShown).map(\.id))
     objectBytesMax = configuration.objectBytesMax
     bodyBytesMax = configuration.bodyBytesMax
     effects = configuration.effects

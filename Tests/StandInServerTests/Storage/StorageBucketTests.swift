@@ -45,11 +45,19 @@ import Testing
     #expect(try desk.ask("GET", "bucket?sortColumn=x", as: .service).problem == "400 400 Error InvalidRequest")
   }
 
-  @Test("users see no bucket and change none")
+  @Test("users see the buckets that a policy shows, and change none")
   func users() throws {
     let desk = try StorageDesk()
-    #expect(try desk.ask("GET", "bucket").text == "[]")
-    #expect(try desk.ask("GET", "bucket/notes").problem == "400 404 Bucket not found NoSuchBucket")
+    #expect(try desk.ask("GET", "bucket").json.arrayValue?.map { $0.text("id") } == ["small"])
+    #expect(try desk.ask("GET", "bucket", as: .anon).text == "[]")
+    let small = try desk.ask("GET", "bucket/small").json
+    #expect((small["file_size_limit"], small["allowed_mime_types"]) == (10, ["text/plain", "image/*"]))
+    for (bucket, person) in [("notes", StorageDesk.Person.ann), ("small", .anon)] {
+      let problem = try desk.ask("GET", "bucket/\(bucket)", as: person).problem
+      #expect(problem == "400 404 Bucket not found NoSuchBucket")
+    }
+    #expect(
+      try desk.json("PUT", "bucket/small", ["public": true]).problem == "400 404 Bucket not found NoSuchBucket")
     #expect(try desk.json("POST", "bucket", ["name": "x"]).problem == "400 403 Unauthorized AccessDenied")
     #expect(try desk.json("DELETE", "bucket/notes", [:]).problem == "400 404 Bucket not found NoSuchBucket")
     #expect(try desk.json("POST", "bucket/notes/empty", [:]).problem == "403 403 Unauthorized AccessDenied")

@@ -14,12 +14,12 @@ final class StorageDesk {
   static let bobID = "22222222-2222-4222-8222-222222222222"
 
   /// `notes` is everybody's who is signed in, `photos` has folders of its users, `mine` belongs to who uploaded, `shop` is
-  /// public, `drop` takes new objects only, `small` has limits.
+  /// public, `drop` takes new objects only, `small` has limits, which a policy shows.
   static let schema = """
     {"tables": {}, "storage": {
       "buckets": {
         "notes": {}, "photos": {}, "mine": {}, "shop": {"public": true}, "drop": {},
-        "small": {"fileSizeLimit": 10, "allowedMimeTypes": ["text/plain", "image/*"]}},
+        "small": {"isShown": true, "fileSizeLimit": 10, "allowedMimeTypes": ["text/plain", "image/*"]}},
       "policies": [
         {"bucket": "notes", "actions": ["select", "insert", "update", "delete"], "condition": "always"},
         {"bucket": "small", "actions": ["select", "insert", "update", "delete"], "condition": "always"},
