@@ -60,6 +60,9 @@ public protocol FileSystem: Sendable {
   /// Makes a new file under a name that was free, starting with `prefix`, to be written piece by piece.
   func create(in folder: String, prefix: String) throws(FileSystemError) -> any WritableFile
 
+  /// Opens a file of our own for writing behind what is in it; made, private to the user, where there is none.
+  func append(to path: String) throws(FileSystemError) -> any WritableFile
+
   /// Makes a folder, readable by the user's own account only when `isPrivate`; true when it was not there before.
   @discardableResult
   func createFolder(_ path: String, isPrivate: Bool) throws(FileSystemError) -> Bool

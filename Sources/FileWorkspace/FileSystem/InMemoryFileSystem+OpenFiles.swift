@@ -14,6 +14,16 @@ extension InMemoryFileSystem {
     let made = try makeTemporary([], in: folder, prefix: prefix, like: nil)
     return InMemoryWritableFile(files: self, inode: made.status.inode, path: made.path)
   }
+
+  /// Opens a file of our own for writing behind what is in it.
+  public func append(to path: String) throws(FileSystemError) -> any WritableFile {
+    if try status(path) == nil {
+      let made = try makeTemporary([], in: WorkspacePath.folder(of: path), prefix: "new", like: nil)
+      try renameNoReplace(made.path, path)
+    }
+    let inode = try perform("write", path) { (disk) throws(FileSystemError) in try disk.inode(path, .file) }
+    return InMemoryWritableFile(files: self, inode: inode, path: path)
+  }
 }
 
 private struct InMemoryReadableFile: ReadableFile {

@@ -21,6 +21,17 @@ extension LiveFileSystem {
     }
     return LiveWritableFile(file, path: made.path)
   }
+
+  /// Opens a file of our own for writing behind what is in it.
+  public func append(to path: String) throws(FileSystemError) -> any WritableFile {
+    let place = try place(of: path)
+    let file = try system(path, "write") { () throws(SystemError) in
+      try Descriptor.open(in: place.folder, place.name, O_WRONLY | O_APPEND | O_CREAT, mode: 0o600)
+    }
+    let status = try system(path, "look at") { () throws(SystemError) in try Self.status(in: file, "") }
+    guard status.kind == .file else { throw .wrongKind(path, found: status.kind, expected: .file) }
+    return LiveWritableFile(file, path: path)
+  }
 }
 
 private final class LiveReadableFile: ReadableFile {

@@ -32,6 +32,11 @@ extension FileSystem {
   public func create(in folder: String, prefix: String) throws(FileSystemError) -> any WritableFile {
     throw .unsupported(folder, operation: "write a file piece by piece in")
   }
+
+  /// Opens a file for writing behind what is in it; here none can be.
+  public func append(to path: String) throws(FileSystemError) -> any WritableFile {
+    throw .unsupported(path, operation: "write piece by piece to")
+  }
 }
 
 /// A file that was read whole.

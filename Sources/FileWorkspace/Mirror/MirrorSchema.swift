@@ -206,5 +206,10 @@ extension Migration {
       -- Where the file of an object lay that a person has removed: its bytes are to be in the trash before the object goes.
       ALTER TABLE photo_leftover ADD COLUMN removed_from TEXT;
       """),
+    Migration(
+      "photos by where they lay",
+      """
+      CREATE INDEX photo_last_path ON photo (last_path);
+      """),
   ]
 }

@@ -38,6 +38,7 @@ struct PhotoArrival {
     if state.isPending { return true }
     guard var record else {
       guard let row = state.row else { return true }
+      if try PhotoRecognition(table, transaction).takeFile(for: row, id) { return true }
       return try expect(row, id)
     }
     let before = record
@@ -267,8 +268,22 @@ extension Workspace {
         return (keys.last, arrival.report)
       }
       report.add(taken)
-      guard let next else { return try chooseNewestPhotos(of: table) }
+      guard let next else { break }
       last = next
     }
+    try chooseNewestPhotos(of: table)
+  }
+
+  /// Has photos looked at again whose folders belonged to no row, and belong to one now.
+  func lookAgainAtHeldPhotos(of collection: Collection) throws {
+    guard PhotoTable(collection) != nil else { return }
+    let free = try client.read { transaction in
+      let mirror = Mirror(transaction)
+      return try PhotoRecords(transaction).held(collection.folder).filter { record in
+        let folder = WorkspacePath.name(of: WorkspacePath.folder(of: record.lastPath))
+        return try mirror.entry(path: WorkspacePath.joined(collection.folder, folder + ".json")) != nil
+      }
+    }
+    for record in free { lookAgain(at: record) }
   }
 }

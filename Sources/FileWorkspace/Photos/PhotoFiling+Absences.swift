@@ -13,6 +13,15 @@ struct PhotoAbsence: Sendable {
 }
 
 extension PhotoFiling {
+  /// Notes since when files are missing that were looked for in some folders alone: what that means a complete listing
+  /// decides.
+  mutating func notice(_ absent: [PhotoRecord], at time: WallTime) throws {
+    for var record in absent where record.absentSince == nil {
+      record.absentSince = time
+      try records.save(record)
+    }
+  }
+
   /// Decides which of the missing photos a person has removed, by the proof that rows' files need (DESIGN section 8).
   mutating func settle(_ absent: [PhotoRecord], _ absence: PhotoAbsence) throws {
     guard !absent.isEmpty else { return }

@@ -9,12 +9,18 @@ struct PhotoFiling {
   let now: WallTime
   let records: PhotoRecords
   var report = WorkspaceReport()
+  /// Tells what lies at a path that a listing does not cover.
+  private let identity: (_ path: String) throws -> FileIdentity?
   private var owners: [String: String?] = [:]
 
   /// How long a file must have been left alone before it is read: copies come in bursts.
   static let quiet = Duration.milliseconds(500)
 
-  init(_ table: PhotoTable, _ transaction: EngineTransaction, makeID: @escaping @Sendable () -> String) {
+  init(
+    _ table: PhotoTable, _ transaction: EngineTransaction, makeID: @escaping @Sendable () -> String,
+    identity: @escaping (_ path: String) throws -> FileIdentity? = { _ in nil }
+  ) {
+    self.identity = identity
     self.table = table
     self.transaction = transaction
     self.makeID = makeID
@@ -30,18 +36,25 @@ struct PhotoFiling {
   ///
   /// - Returns: The records whose files it does not show.
   mutating func take(_ listing: PhotoListing) throws -> [PhotoRecord] {
-    try setProblems(listing.problems)
-    let known = try records.all(folder)
+    try setProblems(listing)
+    let known =
+      try listing.names.map { try records.records(folder, below: table.settings.folder, names: $0) }
+      ?? records.all(folder)
     let byPath = Dictionary(known.compactMap { one in one.path.map { (PathKey($0), one) } }) { first, _ in first }
     let byIdentity = Dictionary(known.compactMap { one in one.seen.map { ($0.identity, one) } }) { first, _ in first }
-    let present = Dictionary(uniqueKeysWithValues: listing.files.map { (PathKey($0.path), $0.status) })
+    let present = Dictionary(uniqueKeysWithValues: listing.files.map { (PathKey($0.path), $0.status.identity) })
     var found: Set<String> = []
     // What was only moved comes first: then nothing that lies at its old place is taken for it.
     var rest: [PhotoListing.Found] = []
     for file in listing.files {
-      guard let moved = byIdentity[file.status.identity], !Self.isAt(file.path, moved),
-        Self.isSame(file.status, moved), moved.path.map({ present[PathKey($0)]?.identity }) != file.status.identity,
-        found.insert(moved.id).inserted
+      let identity = file.status.identity
+      // A photo may have come from a folder that was not looked at.
+      let from =
+        try byIdentity[identity]
+        ?? (listing.names == nil
+          ? nil : records.records(folder, inode: identity.inode).first { $0.seen?.identity == identity })
+      guard let moved = from, !Self.isAt(file.path, moved), Self.isSame(file.status, moved),
+        try !isStillAt(moved, identity, present, listing), found.insert(moved.id).inserted
       else {
         rest.append(file)
         continue
@@ -59,6 +72,14 @@ struct PhotoFiling {
     return known.filter { $0.seen != nil && !found.contains($0.id) }
   }
 
+  /// Whether a file that also lies elsewhere still lies where it was: then it has two names.
+  private func isStillAt(
+    _ record: PhotoRecord, _ identity: FileIdentity, _ present: [PathKey: FileIdentity], _ listing: PhotoListing
+  ) throws -> Bool {
+    guard let path = record.path else { return false }
+    return try (listing.covers(path, table.settings) ? present[PathKey(path)] : self.identity(path)) == identity
+  }
+
   private static func isAt(_ path: String, _ record: PhotoRecord) -> Bool {
     record.path.map { PathKey($0) == PathKey(path) } ?? false
   }
@@ -73,7 +94,7 @@ struct PhotoFiling {
     var record = PhotoRecord(
       id: makeID(), collection: folder, owner: try owner(ofFolder: file.folder), path: file.path, state: .unread)
     record.wasSeen = true
-    see(file.status, &record)
+    try see(file.status, &record)
     try records.save(record)
     report.note(.added, file.path, "photo")
   }
@@ -82,7 +103,7 @@ struct PhotoFiling {
   private mutating func look(at known: PhotoRecord, _ file: PhotoListing.Found) throws {
     var record = known
     (record.wasSeen, record.absentSince, record.isHeld) = (true, nil, false)
-    if known.seen?.stamp != file.status.stamp { see(file.status, &record) }
+    if known.seen?.stamp != file.status.stamp { try see(file.status, &record) }
     try place(&record, file)
     if record != known { try records.save(record) }
   }
@@ -91,7 +112,7 @@ struct PhotoFiling {
     var record = known
     (record.wasSeen, record.absentSince, record.isHeld) = (true, nil, false)
     record.path = file.path
-    if known.seen?.stamp != file.status.stamp { see(file.status, &record) }
+    if known.seen?.stamp != file.status.stamp { try see(file.status, &record) }
     try place(&record, file)
     record.lastPath = file.path
     try records.save(record)
@@ -99,8 +120,16 @@ struct PhotoFiling {
   }
 
   /// Takes a file's numbers, which say that it is to be read.
-  private mutating func see(_ status: FileStatus, _ record: inout PhotoRecord) {
+  private mutating func see(_ status: FileStatus, _ record: inout PhotoRecord) throws {
     report.photosToDo += 1
+    // What was sent of other bytes, or is being sent, is no photo's; a file that only moved is still the same.
+    if let key = record.uploadKey, let seen = record.seen,
+      seen.identity != status.identity || seen.stamp.size != status.size || seen.stamp.modified != status.modified
+    {
+      try PhotoLeftovers(transaction).add(
+        PhotoLeftover(object: key, collection: record.collection, photo: record.id, owner: nil))
+      record.uploadKey = nil
+    }
     record.seen = PhotoSighting(status)
     record.content = nil
     record.state = .unread
@@ -150,11 +179,12 @@ struct PhotoFiling {
     return owner?.base.key.text
   }
 
-  private mutating func setProblems(_ found: [(path: String, message: String)]) throws {
+  private mutating func setProblems(_ listing: PhotoListing) throws {
     let problems = Problems(transaction)
-    let prefix = table.settings.folder + "/"
+    let found = listing.problems
     let paths = Set(found.map { PathKey($0.path) })
-    for path in try problems.paths() where path.hasPrefix(prefix) && !paths.contains(PathKey(path)) {
+    for path in try problems.paths()
+    where table.settings.holds(path) && listing.covers(path, table.settings) && !paths.contains(PathKey(path)) {
       _ = try problems.clear(path)
       report.note(.solved, path)
     }

@@ -26,6 +26,8 @@ struct PhotoUpload: Sendable {
   var mayHaveArrived: Bool
   /// What is done to a copy before it is sent.
   var prepare = PhotosSettings.Preparation()
+  /// The hashes of photos that are on the server only: a copy with one of them is of such a photo.
+  var known: Set<String> = []
 }
 
 /// An object that is to be fetched.
@@ -45,6 +47,8 @@ enum PhotoOutcome: Sendable {
   case unsteady
   /// The object is in the bucket, with so many bytes; what was sent is the file, or a copy that was prepared.
   case uploaded(size: Int64, sent: PhotoContent)
+  /// What would be sent is a photo that the server has.
+  case known(sha256: String)
   /// The server took the upload, and then showed no object.
   case unconfirmed
   /// Another object has the key.

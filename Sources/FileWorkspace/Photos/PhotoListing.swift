@@ -1,6 +1,6 @@
 import OfflineEngine
 
-/// Everything that lies in a collection's folder of photos, listed in one go.
+/// What lies in a collection's folder of photos, listed in one go: everything, or some of the folders in it.
 struct PhotoListing: Sendable {
   /// A regular file that may be a photo.
   struct Found: Sendable {
@@ -17,11 +17,14 @@ struct PhotoListing: Sendable {
   var problems: [(path: String, message: String)] = []
   /// False when something changed while it was listed, or could not be listed: then nothing counts as gone.
   var isSteady = true
+  /// The names in the folder of photos that were looked at; `nil` for all.
+  let names: Set<String>?
 
   /// Lists the folders.
   ///
   /// - Throws: Where an absence would mean nothing: the workspace's marker or the folder itself is missing.
   init(_ table: PhotoTable, in files: any FileSystem) throws {
+    names = nil
     guard try files.status(StateFolder.root)?.kind == .folder else { throw ScanError.markerMissing }
     let settings = table.settings
     let top: FolderListing
@@ -32,21 +35,55 @@ struct PhotoListing: Sendable {
     isSteady = top.isSteady
     noteUnreadable(top.unreadableNames, in: settings.folder)
     for entry in top.entries where !PhotoNames.isIgnored(entry.name, settings) {
-      let path = WorkspacePath.joined(settings.folder, entry.name)
-      switch entry.status.kind {
-      case .folder: list(entry.name, path, settings, files)
-      case .file:
-        problems.append(
-          (
-            path,
-            "a photo lies in the folder of what it belongs to: move it into '\(settings.folder)/NAME/' for "
-              + "'\(table.collection.folder)/NAME.json'"
-          ))
-      case .link, .other: problems.append((path, "this is \(entry.status.kind.phrase); it is left alone"))
-      }
+      take(entry.name, entry.status.kind, table, files)
     }
-    self.files.sort { ($0.status.born?.nanoseconds ?? .max, $0.path) < ($1.status.born?.nanoseconds ?? .max, $1.path) }
+    sort()
     guard try files.status(StateFolder.root)?.kind == .folder else { throw ScanError.markerMissing }
+  }
+
+  /// Lists some of what lies in the folder of photos; a name under which nothing lies is an empty folder.
+  ///
+  /// - Throws: As when everything is listed.
+  init(_ table: PhotoTable, in files: any FileSystem, names: Set<String>) throws {
+    self.names = names
+    let settings = table.settings
+    for name in names.sorted() where !PhotoNames.isIgnored(name, settings) {
+      let path = WorkspacePath.joined(settings.folder, name)
+      let status: FileStatus?
+      do throws(FileSystemError) { status = try files.status(path) } catch { throw ScanError.files(error) }
+      if let status { take(name, status.kind, table, files) }
+    }
+    sort()
+    guard try files.status(StateFolder.root)?.kind == .folder else { throw ScanError.markerMissing }
+    guard try files.status(settings.folder)?.kind == .folder else {
+      throw ScanError.folderMissing(folder: settings.folder)
+    }
+  }
+
+  private mutating func sort() {
+    files.sort { ($0.status.born?.nanoseconds ?? .max, $0.path) < ($1.status.born?.nanoseconds ?? .max, $1.path) }
+  }
+
+  private mutating func take(_ name: String, _ kind: FileKind, _ table: PhotoTable, _ files: any FileSystem) {
+    let settings = table.settings
+    let path = WorkspacePath.joined(settings.folder, name)
+    switch kind {
+    case .folder: list(name, path, settings, files)
+    case .file:
+      problems.append(
+        (
+          path,
+          "a photo lies in the folder of what it belongs to: move it into '\(settings.folder)/NAME/' for "
+            + "'\(table.collection.folder)/NAME.json'"
+        ))
+    case .link, .other: problems.append((path, "this is \(kind.phrase); it is left alone"))
+    }
+  }
+
+  /// Whether what lies at a path would be in the listing.
+  func covers(_ path: String, _ settings: PhotosSettings) -> Bool {
+    guard let names else { return true }
+    return settings.entry(of: path).map(names.contains) ?? false
   }
 
   private mutating func list(_ folder: String, _ path: String, _ settings: PhotosSettings, _ files: any FileSystem) {

@@ -20,11 +20,7 @@ extension PhotoTransfers {
     guard !settings.isNothing else { return nil }
     let way = UploadCopy(
       stripsLocation: settings.stripLocation, longestEdge: settings.longestEdge, convertsHEIC: settings.heicToJPEG)
-    let written = try onDisk { () throws(FileSystemError) in
-      try StateFolder.create(in: files)
-      try files.createFolder(Self.folder, isPrivate: true)
-      return try files.create(in: Self.folder, prefix: Self.partialPrefix)
-    }
+    let written = try makePassing()
     do throws(PhotoEnd) {
       let copy = try onDisk { () throws(FileSystemError) in try files.open(written.path) }
       guard let source = photo.systemPath, let target = copy.systemPath else {

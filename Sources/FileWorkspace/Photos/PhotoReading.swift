@@ -16,8 +16,7 @@ struct PhotoReading {
   /// A file's content is known now.
   func settle(_ record: inout PhotoRecord, _ report: inout WorkspaceReport) throws {
     guard let content = record.content else { return }
-    let isNew = record.object == nil && record.sent == nil && record.row == nil
-    if isNew, try takeForKnown(&record, content, &report) { return }
+    if record.isNew, try takeForKnown(&record, content, &report) { return }
     if let sent = record.sent {
       record.state = sent.sha256 == content.sha256 ? .sent : .waiting
     } else if let object = record.object, object.sha256 == content.sha256 {
@@ -67,21 +66,11 @@ struct PhotoReading {
       record = try records.save(moved)
       return true
     }
-    guard let owner = record.owner else { return false }
-    for var remote in try records.records(record.collection, owner: owner)
-    where remote.id != record.id && remote.state == .remote && remote.seen == nil {
-      guard let row = try PhotoRowState(table, remote.id, transaction).row, row.sha256 == content.sha256 else {
-        continue
-      }
-      try records.remove(id: record.id)
-      (remote.path, remote.lastPath, remote.seen, remote.content) = (record.path, record.lastPath, record.seen, content)
-      remote.object = PhotoObject(key: row.object, sha256: content.sha256, size: row.size)
-      (remote.row, remote.wasSeen) = (row.place, true)
-      (remote.state, remote.reason, remote.attempts, remote.retryAt) = (.stored, nil, 0, nil)
-      record = try records.save(remote)
-      return true
+    guard let photo = try PhotoRecognition(table, transaction).photo(for: record, content, sent: content.sha256) else {
+      return false
     }
-    return false
+    record = photo
+    return true
   }
 
   /// A file's bytes are in the bucket: its row is to say so.

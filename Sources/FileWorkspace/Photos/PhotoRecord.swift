@@ -203,6 +203,35 @@ struct PhotoRecords {
     try database.first("SELECT 1 FROM photo WHERE collection = ? LIMIT 1", [.text(collection)]) != nil
   }
 
+  /// Those whose files lie, or lay last, under some names in a folder.
+  func records(_ collection: String, below folder: String, names: Set<String>) throws -> [PhotoRecord] {
+    var found: [Int64: PhotoRecord] = [:]
+    for name in names {
+      let path = WorkspacePath.joined(folder, name)
+      // Every path below the name: '0' comes right behind '/'.
+      for record in try records(
+        "WHERE collection = ?1 AND ((path > ?2 AND path < ?3) OR (last_path > ?2 AND last_path < ?3))",
+        [.text(collection), .text(path + "/"), .text(path + "0")])
+      { found[record.number] = record }
+    }
+    return found.values.sorted { $0.number < $1.number }
+  }
+
+  /// Whether a file lies in a folder of which nothing is known yet.
+  func hasUnreadFile(in folder: String) throws -> Bool {
+    try database.first(
+      """
+      SELECT 1 FROM photo WHERE path > ? AND path < ? AND state = 'unread' AND object IS NULL AND absent_since IS NULL
+      LIMIT 1
+      """, [.text(folder + "/"), .text(folder + "0")]) != nil
+  }
+
+  /// Those whose file had this number.
+  func records(_ collection: String, inode: UInt64) throws -> [PhotoRecord] {
+    try records(
+      "WHERE collection = ? AND inode = ? ORDER BY number", [.text(collection), .integer(Int64(bitPattern: inode))])
+  }
+
   func record(id: String) throws -> PhotoRecord? { try records("WHERE id = ?", [.text(id)]).first }
 
   func record(path: String) throws -> PhotoRecord? { try records("WHERE path = ?", [.text(path)]).first }
@@ -224,6 +253,11 @@ struct PhotoRecords {
   func unfinished(_ collection: String) throws -> [PhotoRecord] {
     try records(
       "WHERE collection = ? AND (state <> 'stored' OR absent_since IS NOT NULL) ORDER BY number", [.text(collection)])
+  }
+
+  /// The photos whose folders belong to no row that is known.
+  func held(_ collection: String) throws -> [PhotoRecord] {
+    try records("WHERE state = 'held' AND collection = ? AND absent_since IS NULL ORDER BY number", [.text(collection)])
   }
 
   /// The photos whose files are missing.

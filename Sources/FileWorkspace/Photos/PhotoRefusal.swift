@@ -4,7 +4,9 @@ import SupabaseAPI
 enum PhotoRefusal {
   /// Whether the same request will be refused again.
   static func isFinal(_ refusal: ServerError) -> Bool {
+    // What an upload in pieces is refused in passing, such as a place that another connection holds, has no name of its own.
     (400...499).contains(refusal.status) && ![408, 409, 423, 425, 429].contains(refusal.status)
+      && refusal.code != "Resumable"
   }
 
   /// Why a photo was not taken, and what to do.

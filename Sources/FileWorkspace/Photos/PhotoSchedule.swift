@@ -38,17 +38,28 @@ struct PhotoSchedule {
   }
 
   private func nextUpload() throws -> PhotoJob? {
-    var known: [String: Bool] = [:]
+    var owners: [String: Bool] = [:]
+    let isSwept = try transaction.hasBeenSwept(table.name)
     let found = try first(.waiting) { record in
-      guard record.path != nil, record.absentSince == nil, record.content != nil, let owner = record.owner else {
-        return false
-      }
-      if let known = known[owner] { return known }
+      // A new file may be a photo whose row has not come yet.
+      guard record.path != nil, record.absentSince == nil, record.content != nil, let owner = record.owner,
+        isSwept || !record.isNew
+      else { return false }
+      if let isThere = owners[owner] { return isThere }
       let isThere = try isOnServer(owner)
-      known[owner] = isThere
+      owners[owner] = isThere
       return isThere
     }
-    guard var record = found, let path = record.path, let content = record.content else { return nil }
+    guard var record = found, let path = record.path, let content = record.content, let owner = record.owner else {
+      return nil
+    }
+    var known: Set<String> = []
+    if record.isNew, record.uploadKey == nil {
+      let recognition = PhotoRecognition(table, transaction)
+      if try recognition.photo(for: record, content, sent: content.sha256) != nil { return try nextUpload() }
+      // What a copy of the file for sending looks like is known once it was made.
+      if !table.settings.prepare.isNothing { known = try recognition.hashes(of: owner) }
+    }
     let mayHaveArrived = record.uploadKey != nil
     let key = try record.uploadKey ?? newKey(for: record)
     record.uploadKey = key
@@ -56,7 +67,7 @@ struct PhotoSchedule {
     return .upload(
       PhotoUpload(
         record: record, path: path, content: content, bucket: table.settings.bucket, key: key,
-        mayHaveArrived: mayHaveArrived, prepare: table.settings.prepare))
+        mayHaveArrived: mayHaveArrived, prepare: table.settings.prepare, known: known))
   }
 
   /// The key of a new object: the user's and the photo's id, and for each later picture of the photo a mark behind them.
@@ -101,7 +112,9 @@ struct PhotoSchedule {
 
   private func nextDownload() throws -> PhotoJob? {
     let found = try first(.remote) { record in
-      guard record.isWanted, record.path != nil else { return false }
+      guard let path = record.path, record.isWanted else { return false }
+      // One that is still to be read may be the photo.
+      if record.seen == nil, try records.hasUnreadFile(in: WorkspacePath.folder(of: path)) { return false }
       let state = try PhotoRowState(table, record.id, transaction)
       return state.row != nil && !state.isPending
     }

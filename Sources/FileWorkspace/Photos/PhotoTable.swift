@@ -16,6 +16,9 @@ struct PhotoTable: Sendable, Hashable {
     name = table
   }
 
+  /// The column that names a photo's object.
+  static let objectColumn = Column.object
+
   private enum Column {
     static let object = "object_path"
     static let name = "name"

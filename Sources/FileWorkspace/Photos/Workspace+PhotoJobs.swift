@@ -1,4 +1,5 @@
 import OfflineEngine
+import SupabaseAPI
 
 extension Workspace {
   var photoTables: [PhotoTable] { collections.compactMap(PhotoTable.init) }
@@ -77,7 +78,7 @@ extension Workspace {
       default:
         // A listing takes its new numbers; until then, or while it is open, it is looked at again.
         record.retryAt = now + PhotoFiling.quiet
-        photosToScan.insert(job.collection)
+        lookAgain(at: record)
       }
     }
     guard case .read = outcome, let table = table(of: job.collection) else { return report }
@@ -135,12 +136,16 @@ extension Workspace {
       switch outcome {
       case .uploaded(let size, let sent):
         try PhotoReading(table, transaction).sent(&record, upload, sent, size: size, &report)
+      case .known(let sha256):
+        // Nothing was sent under the key.
+        record.uploadKey = nil
+        let recognition = PhotoRecognition(table, transaction)
+        if let photo = try recognition.photo(for: record, upload.content, sent: sha256) { record = photo }
       case .noPhoto(let fault):
         fail(&record, fault.description, &report)
         record.uploadKey = nil
       case .unsteady:
-        try dropKey()
-        photosToScan.insert(record.collection)
+        lookAgain(at: record)
         (record.state, record.retryAt) = (.unread, now + PhotoFiling.quiet)
       case .keyTaken:
         try dropKey()
@@ -164,14 +169,12 @@ extension Workspace {
       // The photo went, or has other bytes, while these were on their way.
       try client.transaction { transaction in
         let record = try PhotoRecords(transaction).record(id: upload.record.id)
-        let keys = [record?.object?.key, record?.sent?.key]
+        // Under the key that is still the photo's it is found by its content.
+        let keys = [record?.object?.key, record?.sent?.key, record?.uploadKey]
         guard !keys.contains(upload.key) else { return }
         try PhotoLeftovers(transaction).add(
           PhotoLeftover(
             object: upload.key, collection: table.collection.folder, photo: upload.record.id, owner: nil))
-        guard var record, record.uploadKey == upload.key else { return }
-        record.uploadKey = nil
-        try PhotoRecords(transaction).save(record)
       }
     }
     return report
@@ -247,7 +250,7 @@ extension Workspace {
         report.note(.written, path, "photo")
       case .inTheWay:
         // Another file has the name meanwhile: this one gets another, and that is for the row to say again.
-        if record.seen == nil { record.path = nil } else { photosToScan.insert(record.collection) }
+        if record.seen == nil { record.path = nil } else { lookAgain(at: record) }
         try transaction.touchRow(table.name, RowKey(record.id))
       }
     }
@@ -287,7 +290,8 @@ extension Workspace {
     return .placed(status)
   }
 
-  /// Clears away what a process that died was fetching; what it may have taken out of a folder goes to the trash.
+  /// Clears away what a process that died has left, but for parts of objects that are still to come; what it may have
+  /// taken out of a folder goes to the trash.
   func clearPhotoTransfers() throws -> [TrashEntry] {
     let entries: [FolderEntry]
     do throws(FileSystemError) { entries = try files.list(PhotoTransfers.folder).entries } catch {
@@ -295,15 +299,32 @@ extension Workspace {
       throw error
     }
     var kept: [TrashEntry] = []
+    let expected = entries.contains { $0.name.hasPrefix(PhotoPart.prefix) } ? try expectedParts() : []
     for entry in entries where entry.status.kind == .file {
       let path = WorkspacePath.joined(PhotoTransfers.folder, entry.name)
-      if entry.name.hasPrefix(PhotoTransfers.partialPrefix) {
+      if entry.name.hasPrefix(PhotoPart.prefix) {
+        if !expected.contains(where: entry.name.hasPrefix) { try files.unlink(path) }
+      } else if entry.name.hasPrefix(PhotoTransfers.passingPrefix) {
         try files.unlink(path)
       } else {
         kept.append(try trash.take(path, origin: path, reason: "found among the program's own files after a crash"))
       }
     }
     return kept
+  }
+
+  /// What the parts of the objects begin with that are to come down.
+  private func expectedParts() throws -> [String] {
+    try client.read { transaction in
+      try photoTables.flatMap { table in
+        try PhotoRecords(transaction).all(table.collection.folder).filter { $0.state == .remote && $0.isWanted }
+          .compactMap { record in
+            guard let row = try PhotoRowState(table, record.id, transaction).row else { return nil }
+            let place = try? ObjectPath(bucket: table.settings.bucket, key: row.object)
+            return place.map(PhotoPart.prefix(of:))
+          }
+      }
+    }
   }
 }
 

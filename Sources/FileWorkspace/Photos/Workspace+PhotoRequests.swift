@@ -18,11 +18,21 @@ extension Workspace {
 
   /// Tries photos again that have failed.
   ///
+  /// One that is named itself, and not by its folder, is sent anew even where all is in step: its object may be gone.
+  ///
   /// - Parameter paths: Where they lie; a folder means all photos in it, and no path at all every photo.
   /// - Returns: How many are tried again.
   /// - Throws: As ``wantPhotos(_:)``.
   public func retryPhotos(_ paths: [String]) throws -> Int {
     try change(paths) { record in
+      let isNamed = record.path.map { path in paths.contains { PathKey($0) == PathKey(path) } } ?? false
+      if isNamed, record.state == .stored, record.seen != nil {
+        // Whatever the object holds, it is none of this file any more.
+        record.object?.sha256 = nil
+        (record.state, record.content) = (.unread, nil)
+        Self.startAnew(&record)
+        return true
+      }
       guard record.state == .failed || record.attempts > 0 else { return false }
       if record.state == .failed {
         // The file is read anew: it may have been mended in a way that its numbers do not show.

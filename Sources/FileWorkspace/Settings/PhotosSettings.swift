@@ -101,6 +101,13 @@ public struct PhotosSettings: Sendable, Hashable {
   /// Whether a path lies in the photos' folder.
   func holds(_ path: String) -> Bool { path.utf8.starts(with: "\(folder)/".utf8) }
 
+  /// The name in the photos' folder under which a path lies; `nil` for one elsewhere.
+  func entry(of path: String) -> String? {
+    guard holds(path) else { return nil }
+    let rest = path.utf8.dropFirst(folder.utf8.count + 1)
+    return String(decoding: rest.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
+  }
+
   /// The folder of the photos that belong to the row's file of this name.
   func path(forFileNamed name: String) -> String {
     WorkspacePath.joined(folder, name.hasSuffix(".json") ? String(name.dropLast(5)) : name)

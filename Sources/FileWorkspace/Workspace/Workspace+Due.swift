@@ -53,7 +53,10 @@ extension Workspace {
       try scan(collection, deleteAfter: nil, &report)
     }
     for collection in collections {
-      guard try photosToScan.contains(collection.folder) || hasOpenPhotoAbsences(collection) else { continue }
+      guard try photosToScan.contains(collection.folder) || hasOpenPhotoAbsences(collection) else {
+        try lookAtPhotos(of: collection, &report)
+        continue
+      }
       try scanPhotos(of: collection, hasGitWorked: hasGitWorked, &report)
     }
     for collection in collections { try settleBlanks(collection, after: Self.absenceProof, &report) }
@@ -71,7 +74,7 @@ extension Workspace {
     if gitWork != nil { return now + Self.gitInterval }
     var times: [WallTime] = []
     if needsScan || hasUnsettled { times.append(now) }
-    if !photosToScan.isEmpty { times.append(now + PhotoFiling.quiet) }
+    if !photosToScan.isEmpty || !photosToLook.isEmpty { times.append(now + PhotoFiling.quiet) }
     if !lookAgain.isEmpty { times.append(again.due(first: settings.settle)) }
     if let due = try nextProblemNote() { times.append(due) }
     if let since = waitingBlanks.values.map(\.since).min() { times.append(since + Self.absenceProof) }

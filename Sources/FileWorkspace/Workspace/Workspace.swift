@@ -57,9 +57,13 @@ public actor Workspace {
   let inspectPhoto: PhotoInspector
   /// How far the transfer of a photo has come.
   let photoProgress = PhotoProgress()
+  /// What the buckets of photos take.
+  let knownBuckets = KnownBuckets()
 
-  /// Collections whose photos are to be listed again.
+  /// Collections whose photos are all to be listed again.
   var photosToScan: Set<String> = []
+  /// What is to be looked at again in each collection's folder of photos, by the collection's folder.
+  var photosToLook: [String: Set<String>] = [:]
 
   /// By what each collection's folder is known again within this run.
   var folderIdentities: [String: FolderIdentity] = [:]
@@ -233,8 +237,10 @@ public actor Workspace {
     var hasLateTexts = false
     for path in paths {
       guard let collection = collection(of: path) else {
-        if let photos = photoTables.first(where: { $0.settings.holds(path) }) {
-          photosToScan.insert(photos.collection.folder)
+        if let photos = photoTables.first(where: { $0.settings.holds(path) }),
+          let name = photos.settings.entry(of: path)
+        {
+          photosToLook[photos.collection.folder, default: []].insert(name)
         }
         hasLateTexts = hasLateTexts || WorkspacePath.folder(of: path) == StateFolder.replaced
         continue
@@ -254,8 +260,16 @@ public actor Workspace {
       }
       if listings.contains(collection.folder) { try scan(collection, deleteAfter: nil, &report) }
       // A row's file says whose the photos of a folder are.
-      if byFolder[collection.folder] != nil || photosToScan.contains(collection.folder) {
+      if let photos = PhotoTable(collection)?.settings {
+        for path in byFolder[collection.folder] ?? [] {
+          let folder = photos.path(forFileNamed: WorkspacePath.name(of: path))
+          photosToLook[collection.folder, default: []].insert(WorkspacePath.name(of: folder))
+        }
+      }
+      if photosToScan.contains(collection.folder) {
         try scanPhotos(of: collection, hasGitWorked: hasGitWorked, &report)
+      } else {
+        try lookAtPhotos(of: collection, &report)
       }
     }
     if hasLateTexts { try takeLateTexts(&report) }
@@ -269,6 +283,7 @@ public actor Workspace {
     for collection in collections {
       try writeRows(of: collection, &report)
       try takePhotoRows(of: collection, &report)
+      try lookAgainAtHeldPhotos(of: collection)
     }
     return report
   }

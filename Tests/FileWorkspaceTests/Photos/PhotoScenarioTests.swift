@@ -1,5 +1,6 @@
 import LosslessJSON
 import OfflineEngine
+import StandInServer
 import SupabaseAPI
 import Testing
 
@@ -7,8 +8,10 @@ import Testing
 
 @Suite("Photos, scenario by scenario")
 struct PhotoScenarioTests {
-  private func kitchen(_ more: JSONObject = [:]) async throws -> (TaskWorld, Replica) {
-    let world = try await TaskWorld.make([task(1, "kitchen")])
+  private func kitchen(
+    _ more: JSONObject = [:], schema: Schema? = nil
+  ) async throws -> (TaskWorld, Replica) {
+    let world = try await TaskWorld.make([task(1, "kitchen")], schema: schema)
     let one = try world.photoReplica(more)
     try await one.sync()
     return (world, one)
@@ -85,14 +88,13 @@ struct PhotoScenarioTests {
   @Test("PHOTO-2: an upload that the server took and does not show is tried so often, and never called done")
   func neverArrives() async throws {
     let (world, one) = try await kitchen()
-    one.network.answerInstead { request in
-      guard request.contains("/storage/v1/object/") else { return nil }
-      if request.hasPrefix("POST /storage/v1/object/photos/") {
-        return (200, #"{"Key": "photos/x", "Id": "00000000-0000-4000-8000-000000000001"}"#)
-      }
-      return request.hasPrefix("GET")
-        ? (400, #"{"statusCode": "404", "error": "not_found", "message": "Object not found"}"#) : nil
-    }
+    world.server.faults = [
+      StandInFault(
+        .answer(
+          status: 200, contentType: "application/json",
+          body: #"{"Key": "photos/x", "Id": "00000000-0000-4000-8000-000000000001"}"#),
+        times: nil, method: "POST", path: "/storage/v1/object/photos/")
+    ]
     try one.drop("kitchen/front.jpg", "front")
     for _ in 0..<12 {
       try await one.sync()
@@ -176,10 +178,8 @@ struct PhotoScenarioTests {
 
   @Test("STORAGE-1: a bucket without update and delete takes a replaced picture under a new key")
   func insertOnly() async throws {
-    let (world, one) = try await kitchen()
-    one.network.answerInstead { request in
-      request.hasPrefix("DELETE /storage/v1/object/") ? (200, "[]") : nil
-    }
+    let schema = try Self.schema { $0.replacing(#""insert", "update", "delete"]"#, with: #""insert"]"#) }
+    let (world, one) = try await kitchen(schema: schema)
     try one.drop("kitchen/front.jpg", "first")
     try await one.settle()
     try one.drop("kitchen/front.jpg", "second")
@@ -203,16 +203,27 @@ struct PhotoScenarioTests {
     try one.drop("kitchen/front.jpg", "first")
     try await one.settle()
     try await two.settle()
+    // Whatever key is asked for that begins so: the new picture's, too.
     let old = world.photoRows[0]["object_path"]?.stringValue ?? ""
-    two.network.answerInstead { request in
-      request.hasPrefix("GET /storage/v1/object/") && request.contains("\(old) ") ? (200, "JPEG<first>") : nil
-    }
     try one.drop("kitchen/front.jpg", "second")
     try await one.settle()
-    try await two.settle()
-    try await one.settle()
+    world.server.faults = [
+      StandInFault(
+        .answer(status: 200, contentType: "image/jpeg", headers: ["ETag": "\"old\""], body: "JPEG<first>"),
+        times: nil, method: "GET", path: "/storage/v1/object/authenticated/photos/\(old)", lasts: 60_000)
+    ]
+    _ = two.network.takeRequests()
+    try await two.sync()
+    #expect(two.photos == ["kitchen/front.jpg": "JPEG<first>"])
+    for _ in 0..<5 {
+      one.advance(.seconds(20))
+      try await two.sync()
+    }
+    #expect(uploads(two) == 0)
+    try await one.sync()
     #expect(two.photos == ["kitchen/front.jpg": "JPEG<second>"] && one.photos == two.photos)
     #expect(world.objects.count == 1)
+    #expect(try one.isPhotoQuiet && two.isPhotoQuiet)
   }
 
   @Test(
@@ -250,28 +261,36 @@ struct PhotoScenarioTests {
     #expect(try one.isPhotoQuiet && two.isPhotoQuiet)
   }
 
-  @Test("STORAGE-5: a photo over the limit is refused once, with its size, and holds up no other")
-  func tooLarge() async throws {
-    let (world, one) = try await kitchen()
-    one.network.answerInstead { request in
-      guard request.hasPrefix("POST /storage/v1/object/photos/"), request.contains("nine") else { return nil }
-      return (
-        400,
-        #"{"statusCode": "413", "error": "Payload too large", "message": "The object exceeded the maximum allowed size"}"#
-      )
+  @Test(
+    "STORAGE-5: a photo over the limit is refused once, with both numbers, and holds up no other",
+    arguments: [true, false])
+  func tooLarge(isLimitKnown: Bool) async throws {
+    let schema = try Self.schema {
+      let limited = $0.replacing("52428800", with: "9")
+      return isLimitKnown ? limited : limited.replacing(#", "isShown": true"#, with: "")
     }
+    let (world, one) = try await kitchen(schema: schema)
     for name in ["one", "nine", "two"] { try one.drop("kitchen/\(name).jpg", name) }
     for _ in 0..<4 {
       try await one.sync()
       one.advance(.seconds(700))
     }
     #expect(Set(world.photos.keys) == ["one.jpg", "two.jpg"])
-    #expect(uploads(one) == 3)
+    #expect(uploads(one) == (isLimitKnown ? 2 : 3))
     let problem = try await one.workspace.summary().problems.first
     #expect(problem?.path == "photos/kitchen/nine.jpg" && problem?.message.contains("10 bytes") == true)
+    if isLimitKnown { #expect(problem?.message.contains("at most 9 bytes") == true) }
     // A smaller picture in its place goes.
     try one.drop("kitchen/nine.jpg", "9")
     try await one.settle()
     #expect(world.photos.count == 3)
+  }
+
+  /// The template's project with something else in its schema.
+  private static func schema(_ change: (String) -> String) throws -> Schema {
+    let files = String(decoding: WorkspaceTemplate.tasksAndPhotos.standInSchema, as: UTF8.self)
+    let changed = change(files)
+    #expect(changed != files)
+    return try Schema(parsing: changed)
   }
 }

@@ -15,16 +15,19 @@ final class TaskWorld {
   private var replicaCount = 0
 
   /// A project of its own with one user and no rows.
-  static func make(_ rows: [JSONObject] = []) async throws -> TaskWorld {
+  ///
+  /// - Parameter schema: What its tables and buckets are; those of the template by default.
+  static func make(_ rows: [JSONObject] = [], schema: Schema? = nil) async throws -> TaskWorld {
     let clock = VirtualClock()
-    return try await TaskWorld(server: try project(clock), clock, rows)
+    return try await TaskWorld(server: try project(clock, schema: schema), clock, rows)
   }
 
   /// A project that several worlds may share: each has a user of its own, who sees no other's rows.
-  static func project(_ clock: VirtualClock) throws -> StandIn {
+  static func project(_ clock: VirtualClock, schema: Schema? = nil) throws -> StandIn {
     let random = Mutex(RowRandom(7))
     return try StandIn(
       StandInConfiguration(
+        schema: schema ?? .tasksAndPhotos,
         auth: AuthSettings(passwordCost: 4),
         effects: StandInEffects(
           now: { clock.tick() },

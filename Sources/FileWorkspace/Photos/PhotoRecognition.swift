@@ -1,0 +1,79 @@
+import OfflineEngine
+
+/// Tells which photo of the server a file is that this device has no record of: its state was lost, or the files were
+/// copied from another device.
+struct PhotoRecognition {
+  let table: PhotoTable
+  let transaction: EngineTransaction
+  private let records: PhotoRecords
+
+  init(_ table: PhotoTable, _ transaction: EngineTransaction) {
+    self.table = table
+    self.transaction = transaction
+    records = PhotoRecords(transaction)
+  }
+
+  /// The photos of an owner that are on the server only.
+  private func remotes(of owner: String) throws -> [(record: PhotoRecord, row: PhotoRow)] {
+    try records.records(table.collection.folder, owner: owner)
+      .filter { $0.state == .remote && $0.seen == nil }
+      .compactMap { record in try PhotoRowState(table, record.id, transaction).row.map { (record, $0) } }
+  }
+
+  /// The hashes that the rows of such photos tell of.
+  func hashes(of owner: String) throws -> Set<String> { Set(try remotes(of: owner).compactMap(\.row.sha256)) }
+
+  /// Makes a file the file of a photo that is on the server only, if one has its bytes.
+  ///
+  /// - Parameter sha256: Of what would be sent of the file: its own bytes, or those of a copy.
+  /// - Returns: The photo's record, in the place of the file's own.
+  func photo(
+    for record: PhotoRecord, _ content: PhotoContent, sent sha256: String
+  ) throws -> PhotoRecord? {
+    guard let owner = record.owner,
+      let remote = try remotes(of: owner).first(where: { $0.row.sha256 == sha256 && $0.record.id != record.id })
+    else { return nil }
+    return try join(record, content, remote.record, remote.row)
+  }
+
+  /// Makes a file that waits to be sent the file of a photo whose row has just come.
+  ///
+  /// - Returns: Whether there is such a file.
+  func takeFile(for row: PhotoRow, _ id: String) throws -> Bool {
+    let mirror = Mirror(transaction)
+    guard let sha256 = row.sha256, let entry = try mirror.entry(table.collection.folder, keyText: row.place.owner)
+    else { return false }
+    let folder = table.settings.path(forFileNamed: WorkspacePath.name(of: entry.path ?? entry.lastPath))
+    let files = try records.records(
+      table.collection.folder, below: table.settings.folder, names: [WorkspacePath.name(of: folder)])
+    for file in files where file.isNew && file.absentSince == nil && [.waiting, .held].contains(file.state) {
+      guard let content = file.content, content.sha256 == sha256, let path = file.path else { continue }
+      let photo = PhotoRecord(
+        id: id, collection: table.collection.folder, owner: row.place.owner, path: path, state: .remote)
+      _ = try join(file, content, photo, row)
+      return true
+    }
+    return false
+  }
+
+  private func join(
+    _ file: PhotoRecord, _ content: PhotoContent, _ remote: PhotoRecord, _ row: PhotoRow
+  ) throws -> PhotoRecord {
+    if let key = file.uploadKey {
+      try PhotoLeftovers(transaction).add(
+        PhotoLeftover(object: key, collection: file.collection, photo: file.id, owner: nil))
+    }
+    try records.remove(id: file.id)
+    var photo = remote
+    (photo.path, photo.lastPath, photo.seen, photo.content) = (file.path, file.lastPath, file.seen, content)
+    photo.object = PhotoObject(key: row.object, sha256: content.sha256, size: row.size)
+    (photo.row, photo.wasSeen) = (row.place, true)
+    (photo.state, photo.reason, photo.attempts, photo.retryAt) = (.stored, nil, 0, nil)
+    return try records.save(photo)
+  }
+}
+
+extension PhotoRecord {
+  /// Whether nothing of it has been on the server, as far as this device knows.
+  var isNew: Bool { object == nil && sent == nil && row == nil }
+}
