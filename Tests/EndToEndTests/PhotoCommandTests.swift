@@ -156,6 +156,30 @@ import Testing
     #expect(a.names(".tidemark/photos") == [])
   }
 
+  @Test(
+    "after the state was lost photos are known again, also those of which a copy was sent", arguments: [false, true])
+  func lostState(isPrepared: Bool) async throws {
+    let site = try await Site()
+    let (a, b) = try await site.replicas()
+    if isPrepared {
+      try a.setPhotos("prepare", ["stripLocation": true, "longestEdge": 64, "heicToJPEG": true])
+    }
+    try a.write("tasks/kitchen.json", #"{"title": "Kitchen"}"#)
+    let dropped = [(Picture.turned, "front.jpg"), (.placed, "phone.heic"), (.red, "plain.png"), (.red, "twice.png")]
+    for (picture, name) in dropped { try a.drop(picture, at: "photos/kitchen/\(name)") }
+    try await a.sync()
+    for name in ["", "-wal", "-shm"] where a.exists(".tidemark/state.sqlite\(name)") {
+      try a.remove(".tidemark/state.sqlite\(name)")
+    }
+    for _ in 0..<3 { try await a.sync() }
+    #expect(a.names("photos/kitchen") == dropped.map(\.1))
+    let states = dropped.map { ("photos/kitchen/\($0.1)", "same") }
+    #expect(try await a.photos() == Dictionary(uniqueKeysWithValues: states))
+    for (picture, name) in dropped { #expect(try a.bytes("photos/kitchen/\(name)") == picture.bytes) }
+    try await b.sync()
+    #expect(b.names("photos/kitchen").count == dropped.count)
+  }
+
   @Test("the newest come down, or the small ones, as the policy says; the others are listed")
   func policies() async throws {
     let site = try await Site()

@@ -23,6 +23,7 @@ extension Doctor {
         "server", .note, "\(settings.server.url): no Auth service is named; tokens are kept ready")
       let (session, token) = await session(auth, store, identity, settings)
       return [first, session] + (await tables(project, settings, token)) + (await policies(project, settings, store))
+        + (await photos(project, settings, store, identity.user, token))
     }
     do throws(AuthFailure) {
       let version = try await auth.health()
@@ -30,6 +31,7 @@ extension Doctor {
       let first = DoctorCheck("server", .ok, "\(settings.server.url) answers\(shown)")
       let (session, token) = await session(auth, store, identity, settings)
       return [first, session] + (await tables(project, settings, token)) + (await policies(project, settings, store))
+        + (await photos(project, settings, store, identity.user, token))
     } catch {
       return [DoctorCheck("server", error.mayPass ? .waiting : .failure, "\(settings.server.url): \(error)")]
     }

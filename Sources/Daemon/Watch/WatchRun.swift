@@ -322,6 +322,7 @@ public final class WatchRun: Sendable {
   private func exchanges() async {
     let clock = open.environment.clock
     var lastFailure: String?
+    var hasExchanged = false
     while !watchIsOver {
       await open.workspace.beginSync()
       let exchanged = await UserEngine.patiently { await self.open.exchange(isConfirmed: false) }
@@ -340,7 +341,12 @@ public final class WatchRun: Sendable {
         // A row that photos waited for may be there, and an object that a row named may be in no use any more.
         photoWake.ring()
       }
-      if failure == nil { open.client.noteSynced() }
+      if failure == nil {
+        open.client.noteSynced()
+        // New photos wait until it is known that the server has none of them.
+        if !hasExchanged { photoWake.ring() }
+        hasExchanged = true
+      }
       let pause = plan.withLock { $0.pause(after: failure, at: clock.elapsed()) }
       let text = failure.map { "\($0)" }
       let isNews = text != lastFailure && !watchIsOver
