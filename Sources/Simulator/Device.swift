@@ -253,6 +253,12 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     }
   }
 
+  /// Whether the program knows a file as a row's.
+  func isKnown(_ name: String) -> Bool {
+    let rows = try? state.database.rows("SELECT 1 FROM mirror WHERE path = ?", [.text("tasks/\(name)")])
+    return rows?.isEmpty == false
+  }
+
   /// What a file's base says where the program has not looked at the file since it was saved.
   func baseBeforeSave(_ name: String) -> String? {
     guard let bytes = files.person.bytes("tasks/\(name)") else { return nil }

@@ -144,7 +144,8 @@ struct Person {
     else { return }
     let column = random.pick(["title", "notes"]) ?? "title"
     let word = newWord(for: column)
-    world.trace("\(name): person removes \(file) to save it again")
+    world.trace("\(name): person removes \(file) to save it again: \(buffer.filter { $0 != "\n" })")
+    let isUnlooked = device.baseBeforeSave(file) != nil
     try files.remove("tasks/\(file)")
     device.removedToSave[file] = (buffer, world.timeline.now)
     let done = buffers.beginWriting(file, on: device)
@@ -152,8 +153,13 @@ struct Person {
     world.timeline.schedule(after: Int64(random.number(below: 5_000)) * 1_000_000) {
       done()
       device.removedToSave[file] = nil
-      // Where the file is there again, another program has put it there: the editor asks before it writes over that.
-      guard device.powerLosses == power, device.text(file) == nil else { return }
+      guard device.powerLosses == power else { return }
+      // Where the file is there again, another program has put it there: the editor asks before it writes over that. A save
+      // that nobody had looked at is removed, then.
+      guard device.text(file) == nil else {
+        if isUnlooked { world.words.save("", over: buffer) }
+        return
+      }
       guard device.isMounted else {
         world.words.save("", over: buffer)  // The editor cannot save, and the file stays removed.
         return
@@ -208,9 +214,11 @@ struct Person {
   /// Removes all files at once, as by accident: nothing is to be deleted before a person says so.
   private func removeAll(_ names: [String]) throws {
     guard names == device.rowNames else { return }
-    let ids = Set(names.compactMap { device.row($0)?["id"]?.stringValue })
+    // What the program knows as no row's file is none of those that it misses.
+    let known = names.filter(device.isKnown)
+    let ids = Set(known.compactMap { device.row($0)?["id"]?.stringValue })
     for name in names { try remove(name) }
-    if ids.count >= 3, ids.count == names.count { device.accident.formUnion(ids) }
+    if ids.count >= 3, ids.count == known.count { device.accident.formUnion(ids) }
   }
 
   /// Puts the whole folder back to what it was, as version control does: many files change at once, go and come.
