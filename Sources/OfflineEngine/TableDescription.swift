@@ -110,11 +110,17 @@ extension String {
   /// The text, in lower case when it is a UUID: as PostgreSQL writes one.
   var asUUIDIsWritten: String {
     guard utf8.count == 36 else { return self }
-    let isUUID = utf8.enumerated().allSatisfy { index, byte in
-      [8, 13, 18, 23].contains(index)
-        ? byte == UInt8(ascii: "-") : Character(UnicodeScalar(byte)).isHexDigit
+    var hasCapital = false
+    for (index, byte) in utf8.enumerated() {
+      switch (index, byte) {
+      case (8, UInt8(ascii: "-")), (13, UInt8(ascii: "-")), (18, UInt8(ascii: "-")), (23, UInt8(ascii: "-")): continue
+      case (8, _), (13, _), (18, _), (23, _): return self
+      case (_, UInt8(ascii: "0")...UInt8(ascii: "9")), (_, UInt8(ascii: "a")...UInt8(ascii: "f")): continue
+      case (_, UInt8(ascii: "A")...UInt8(ascii: "F")): hasCapital = true
+      default: return self
+      }
     }
-    return isUUID ? lowercased() : self
+    return hasCapital ? lowercased() : self
   }
 }
 

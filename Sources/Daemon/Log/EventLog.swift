@@ -30,11 +30,13 @@ public final class EventLog: Sendable {
     if entries.isEmpty { return }
     isWriting.withLock { _ in
       var lines: [UInt8] = []
+      var size = size
       for entry in entries {
         let line = Array(entry.json.serialized().utf8) + [10]
         if !lines.isEmpty, size + lines.count + line.count > bytesMax {
           write(lines)
           lines = []
+          size = self.size
         }
         lines += line
       }

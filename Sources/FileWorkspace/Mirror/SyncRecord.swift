@@ -111,27 +111,32 @@ struct SyncRecord {
   /// Keeps what a sync did to a file; of several things that one sync did to it, what was before the first of them.
   func note(_ file: SyncedFile) throws {
     try database.execute(
-      "INSERT INTO sync_round (number, at) VALUES (?1, ?2) ON CONFLICT (number) DO UPDATE SET is_undone = 0",
-      [.integer(file.round), .integer(transaction.now.nanoseconds)])
-    var file = file
-    if let before = try database.first(
-      "SELECT * FROM sync_round_file WHERE round = ? AND path = ?", [.integer(file.round), .text(file.path)])
-    {
-      let first = try synced(before)
-      file.former = first.former
-      file.formerValues = file.formerValues.overlaid(with: first.formerValues)
-      if file.former == nil, file.written == nil { return try forget(file) }
-    }
-    try database.execute(
       """
-      INSERT INTO sync_round_file VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-      ON CONFLICT (round, path) DO UPDATE SET collection = ?3, key = ?4, former = ?5, former_values = ?6, written = ?7
+      INSERT INTO sync_round (number, at) VALUES (?1, ?2)
+      ON CONFLICT (number) DO UPDATE SET is_undone = 0 WHERE is_undone
       """,
-      [
-        .integer(file.round), .text(file.path), .text(file.collection), .text(file.keyText),
-        file.former.map(SQLiteValue.blob) ?? .null, .text(JSONValue.object(file.formerValues).serialized()),
-        .optional(file.written?.description),
-      ])
+      [.integer(file.round), .integer(transaction.now.nanoseconds)])
+    // Most are the first thing that the sync did to their file.
+    try database.execute(
+      "INSERT INTO sync_round_file VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (round, path) DO NOTHING", values(of: file))
+    guard database.changes == 0,
+      let before = try database.first(
+        "SELECT * FROM sync_round_file WHERE round = ? AND path = ?", [.integer(file.round), .text(file.path)])
+    else { return }
+    let first = try synced(before)
+    var file = file
+    file.former = first.former
+    file.formerValues = file.formerValues.overlaid(with: first.formerValues)
+    if file.former == nil, file.written == nil { return try forget(file) }
+    try database.execute("INSERT OR REPLACE INTO sync_round_file VALUES (?, ?, ?, ?, ?, ?, ?)", values(of: file))
+  }
+
+  private func values(of file: SyncedFile) -> [SQLiteValue] {
+    [
+      .integer(file.round), .text(file.path), .text(file.collection), .text(file.keyText),
+      file.former.map(SQLiteValue.blob) ?? .null, .text(JSONValue.object(file.formerValues).serialized()),
+      .optional(file.written?.description),
+    ]
   }
 
   /// Notes that a file was written anew with no column of the person's changed: it still is what the sync wrote.

@@ -102,8 +102,9 @@ extension Workspace {
     }
     let due = waiting.filter { waitingBlanks[PathKey($0.path)] != nil && now - $0.since >= delay }
     guard !due.isEmpty else { return }
+    let before = mayBlank
     mayBlank = Set(due.map { PathKey($0.path) })
-    defer { mayBlank = [] }
+    defer { mayBlank = before }
     try reconcile(due.map(\.path).sorted(), collection, &report)
   }
 }

@@ -249,13 +249,23 @@ extension EngineTransaction {
   }
 
   private func rows(list: MutationList, table: String, key: RowKey) throws -> [SQLiteRow] {
-    try database.rows(
-      // Left alone, SQLite would rather walk the table's whole list, which is in the order asked for.
+    let (text, identity) = (key.text, key.identity)
+    // One key's entries lie in the index in the order asked for; those under two spellings would have to be sorted.
+    if text == identity {
+      return try database.rows(
+        // Left alone, SQLite would rather walk the table's whole list.
+        """
+        SELECT * FROM mutation INDEXED BY mutation_of_row
+        WHERE user_id = ? AND table_name = ? AND key = ? AND list = ? ORDER BY id
+        """,
+        [.text(user), .text(table), .text(text), .text(list.rawValue)])
+    }
+    return try database.rows(
       """
       SELECT * FROM mutation INDEXED BY mutation_of_row
       WHERE user_id = ? AND table_name = ? AND key IN (?, ?) AND list = ? ORDER BY id
       """,
-      [.text(user), .text(table), .text(key.text), .text(key.identity), .text(list.rawValue)])
+      [.text(user), .text(table), .text(text), .text(identity), .text(list.rawValue)])
   }
 
   // MARK: Rows to values

@@ -36,7 +36,7 @@ struct ConflictsCommand: Command {
     let view = ConflictView(width: context.terminal.width, isColored: context.terminal.isColored)
     for (index, entry) in entries.enumerated() {
       if index > 0 { context.terminal.print("") }
-      for line in view.lines(of: entry) { context.terminal.print(line) }
+      context.terminal.print(lines: view.lines(of: entry))
     }
     return .success
   }

@@ -36,7 +36,7 @@ struct ListCommand: Command {
       context.terminal.print(["rows": .array(rows.map { .object($0.json) })])
       return .success
     }
-    for line in TextTable.lines(rows.map(Self.cells)) { context.terminal.print(line) }
+    context.terminal.print(lines: TextTable.lines(rows.map(Self.cells)))
     return .success
   }
 

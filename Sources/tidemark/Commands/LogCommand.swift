@@ -31,7 +31,7 @@ struct LogCommand: Command {
     if context.terminal.isJSON {
       context.terminal.print(.array(entries.map(\.json)))
     } else {
-      for entry in entries { context.terminal.print(entry.line) }
+      context.terminal.print(lines: entries.map(\.line))
       if entries.isEmpty { context.terminal.note(path == nil ? "nothing has happened yet" : "nothing is known of it") }
     }
     return .success

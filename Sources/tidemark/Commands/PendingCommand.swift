@@ -23,7 +23,7 @@ struct PendingCommand: Command {
         sends > 0 ? "(sent \(sends) times, no answer)" : "",
       ]
     }
-    for line in TextTable.lines(rows) { context.terminal.print(line) }
+    context.terminal.print(lines: TextTable.lines(rows))
     return .success
   }
 }

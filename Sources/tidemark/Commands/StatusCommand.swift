@@ -17,7 +17,7 @@ struct StatusCommand: Command {
     if context.terminal.isJSON {
       context.terminal.print(.object(report.json))
     } else {
-      for line in lines(report, context.terminal) { context.terminal.print(line) }
+      context.terminal.print(lines: lines(report, context.terminal))
     }
     return exitStatus(report)
   }

@@ -32,7 +32,7 @@ struct SyncCommand: Command {
     if terminal.isJSON {
       terminal.print(.object(run.json))
     } else {
-      for event in run.events { terminal.print(Terminal.safe(EventLine.text(event))) }
+      terminal.print(lines: run.events.map { Terminal.safe(EventLine.text($0)) })
       for write in run.sends {
         let meets = write.meetsChange ? "; the row has changed on the server: it merges, or becomes a conflict" : ""
         let columns = write.columns.isEmpty ? "" : "  \(write.columns.joined(separator: ", "))"
@@ -56,7 +56,7 @@ struct SyncCommand: Command {
     if terminal.isJSON {
       terminal.print(.object(result.counts))
     } else {
-      for line in result.lines { terminal.print(Terminal.safe(line)) }
+      terminal.print(lines: result.lines.map(Terminal.safe))
       terminal.print(result.headline)
     }
     if let failure = result.failure { terminal.note("tidemark: \(Terminal.safe(failure.message))") }

@@ -24,7 +24,7 @@ struct TrashCommand: Command {
     let rows = entries.map { entry in
       [WorkspacePath.name(of: entry.path), entry.origin ?? "", entry.reason]
     }
-    for line in TextTable.lines(rows) { context.terminal.print(line) }
+    context.terminal.print(lines: TextTable.lines(rows))
     return .success
   }
 

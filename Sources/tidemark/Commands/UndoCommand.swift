@@ -37,7 +37,7 @@ struct UndoCommand: Command {
     if context.terminal.isJSON {
       context.terminal.print(result.json)
     } else {
-      for line in Self.lines(result) { context.terminal.print(Terminal.safe(line)) }
+      context.terminal.print(lines: Self.lines(result).map(Terminal.safe))
     }
     return result.files.contains { $0.fate == .waits } ? .needsPerson : .success
   }

@@ -25,7 +25,7 @@ struct WhyCommand: Command {
     if context.terminal.isJSON {
       context.terminal.print(.object(report.json))
     } else {
-      for line in Self.lines(report) { context.terminal.print(Terminal.safe(line)) }
+      context.terminal.print(lines: Self.lines(report).map(Terminal.safe))
     }
     if report.answer.needsPerson { return .needsPerson }
     return report.answer.waits.isEmpty ? .success : .waiting

@@ -28,6 +28,11 @@ struct Terminal: Sendable {
   /// A line of the result.
   func print(_ line: String) { Self.write(line + "\n", to: STDOUT_FILENO) }
 
+  /// Lines of the result, written together: a call of the system for each of ten thousand takes longer than making them.
+  func print(lines: [String]) {
+    if !lines.isEmpty { print(lines.joined(separator: "\n")) }
+  }
+
   /// The result as one JSON document.
   func print(_ json: JSONValue) { print(json.serialized(.pretty)) }
 
@@ -47,6 +52,11 @@ struct Terminal: Sendable {
   static func safe(_ text: String) -> String {
     var shown = ""
     for scalar in text.unicodeScalars {
+      // Most texts are plain, and a category takes a look into a table.
+      if (" "..."~").contains(scalar) {
+        shown.unicodeScalars.append(scalar)
+        continue
+      }
       switch scalar.properties.generalCategory {
       case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
         shown += "\\u{\(String(scalar.value, radix: 16))}"

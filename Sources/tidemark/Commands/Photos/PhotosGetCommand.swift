@@ -38,7 +38,7 @@ struct PhotosGetCommand: Command {
     if context.terminal.isJSON {
       context.terminal.print(["photos": .array(after.map { .object($0.json) })])
     } else {
-      for line in PhotoLines.lines(after) { context.terminal.print(line) }
+      context.terminal.print(lines: PhotoLines.lines(after))
     }
     return left.isEmpty ? .success : left.contains { $0.state == .failed } ? .needsPerson : .waiting
   }

@@ -31,7 +31,7 @@ struct PhotosInfoCommand: Command {
     if desk.workspace.has(photo.path), let picture = try await Thumbnail.text(of: file, in: context) {
       context.terminal.print(picture)
     }
-    for line in PhotoLines.info(photo, server, isHere: desk.workspace.has(photo.path)) { context.terminal.print(line) }
+    context.terminal.print(lines: PhotoLines.info(photo, server, isHere: desk.workspace.has(photo.path)))
     return .success
   }
 }

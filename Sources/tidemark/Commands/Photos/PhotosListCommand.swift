@@ -22,7 +22,7 @@ struct PhotosListCommand: Command {
     if context.terminal.isJSON {
       context.terminal.print(["photos": .array(photos.map { .object($0.json) })])
     } else {
-      for line in PhotoLines.lines(photos) { context.terminal.print(line) }
+      context.terminal.print(lines: PhotoLines.lines(photos))
     }
     return .success
   }
