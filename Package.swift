@@ -37,6 +37,7 @@ let package = Package(
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
     .target(name: "Hashing", dependencies: ["CCrypto"], swiftSettings: strict),
     .target(name: "Threads", swiftSettings: strict),
+    .target(name: "Randomness", swiftSettings: strict),
     .target(name: "WebSocket", dependencies: ["CWslay", "Hashing"], swiftSettings: strict),
     .target(
       name: "SupabaseAPI", dependencies: ["CCurl", "LosslessJSON", "WebSocket", "Threads"], swiftSettings: strict),
@@ -49,7 +50,7 @@ let package = Package(
     .target(
       name: "StandInServer",
       dependencies: [
-        "SQLite", "LosslessJSON", "CMicrohttpd", "CCrypt", "Hashing", "WebSocket", "Images", "Threads",
+        "SQLite", "LosslessJSON", "CMicrohttpd", "CCrypt", "Hashing", "WebSocket", "Images", "Threads", "Randomness",
       ],
       resources: [.embedInCode("../../Templates/tasks-and-photos/schema.json")], swiftSettings: strict),
     .target(name: "Daemon", dependencies: ["FileWorkspace", "Threads"], swiftSettings: strict),
@@ -57,7 +58,7 @@ let package = Package(
       name: "tidemark", dependencies: ["Daemon", "FileWorkspace", "StandInServer", "Images"], swiftSettings: strict),
     .executableTarget(
       name: "tidemark-bench",
-      dependencies: ["OfflineEngine", "SupabaseAPI", "StandInServer", "SQLite", "LosslessJSON"],
+      dependencies: ["OfflineEngine", "SupabaseAPI", "StandInServer", "SQLite", "LosslessJSON", "Randomness"],
       path: "Sources/Benchmarks",
       swiftSettings: strict),
 
@@ -78,21 +79,21 @@ let package = Package(
       swiftSettings: strict),
 
     .testTarget(name: "TidyTests", swiftSettings: strict),
-    .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON"], swiftSettings: strict),
+    .testTarget(name: "LosslessJSONTests", dependencies: ["LosslessJSON", "Randomness"], swiftSettings: strict),
     .testTarget(name: "WebSocketTests", dependencies: ["WebSocket"], swiftSettings: strict),
     .testTarget(
-      name: "ImagesTests", dependencies: ["Images"], exclude: ["Fixtures"], swiftSettings: strict),
+      name: "ImagesTests", dependencies: ["Images", "Randomness"], exclude: ["Fixtures"], swiftSettings: strict),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: strict),
     .testTarget(
       name: "SupabaseAPITests", dependencies: ["SupabaseAPI", "WebSocket"], exclude: ["Goldens", "Fixtures"],
       swiftSettings: strict),
     .testTarget(
-      name: "OfflineEngineTests", dependencies: ["OfflineEngine", "StandInServer", "SQLite"], exclude: ["Goldens"],
-      swiftSettings: strict),
+      name: "OfflineEngineTests", dependencies: ["OfflineEngine", "StandInServer", "SQLite", "Randomness"],
+      exclude: ["Goldens"], swiftSettings: strict),
     .testTarget(
-      name: "FileWorkspaceTests", dependencies: ["FileWorkspace", "StandInServer"], swiftSettings: strict),
+      name: "FileWorkspaceTests", dependencies: ["FileWorkspace", "StandInServer", "Randomness"], swiftSettings: strict),
     .testTarget(
-      name: "StandInServerTests", dependencies: ["StandInServer", "Images", "tidemark-conformance"],
+      name: "StandInServerTests", dependencies: ["StandInServer", "Images", "Randomness", "tidemark-conformance"],
       exclude: ["Conformance"],
       swiftSettings: strict),
     .testTarget(name: "DaemonTests", dependencies: ["Daemon"], swiftSettings: strict),

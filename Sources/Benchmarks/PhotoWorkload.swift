@@ -76,7 +76,7 @@ private enum SamplePhoto {
         throw Files.Failure(path)
       }
       rest -= piece.count
-      let words = (0..<8_192).map { _ in sample.next() }
+      let words = (0..<8_192).map { _ in sample.random.next() }
       piece = words.withUnsafeBytes { Array($0) }
     }
   }

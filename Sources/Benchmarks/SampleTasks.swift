@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 
 /// Rows that look like what people write, the same for the same seed on every machine.
 struct SampleTasks {
@@ -13,20 +14,11 @@ struct SampleTasks {
     "cheaper", "than", "last", "year",
   ]
 
-  private var state: UInt64
+  var random: SeededRandom
 
-  init(seed: UInt64) { state = seed }
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-  /// SplitMix64.
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func number(below bound: Int) -> Int { Int(next() % UInt64(bound)) }
+  mutating func number(below bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
 
   mutating func title() -> String {
     "\(Self.verbs[number(below: Self.verbs.count)]) \(Self.things[number(below: Self.things.count)]) "
@@ -38,7 +30,7 @@ struct SampleTasks {
   }
 
   mutating func id() -> String {
-    let digits = (hex(next()) + hex(next())).map { $0 }
+    let digits = (hex(random.next()) + hex(random.next())).map { $0 }
     let text = String(digits)
     let part = { (from: Int, to: Int) in
       String(text.dropFirst(from).prefix(to - from))

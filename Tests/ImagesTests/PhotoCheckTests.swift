@@ -1,19 +1,7 @@
 import Foundation
 import Images
+import Randomness
 import Testing
-
-/// A sequence of numbers that is the same in every run (SplitMix64).
-private struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-}
 
 @Suite("Photos by their content") struct PhotoCheckTests {
   static let photos: [(String, ImageFormat, Int, Int)] = [
@@ -92,7 +80,7 @@ private struct Seeded: RandomNumberGenerator {
   @Test("no bytes bring it down, whether random or a photo's with some of them changed")
   func noise() throws {
     let scratch = try Scratch()
-    var random = Seeded(state: 20_261_018)
+    var random = SeededRandom(seed: 20_261_018)
     let heads = try Self.photos.map { Array(try fixture($0.0).prefix(16)) } + [[]]
     for head in heads {
       for _ in 0..<40 {

@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import Testing
 
 @Suite("Numbers") struct NumberTests {
@@ -72,7 +73,7 @@ import Testing
 
   @Test("equality of numbers is an equivalence that agrees with hashing and with scaling by ten")
   func laws() throws {
-    var random = Seeded(11)
+    var random = SeededRandom(seed: 11)
     for _ in 0..<3000 {
       let left = try #require(JSONNumber(random.numberText()))
       let right = try #require(JSONNumber(random.numberText()))

@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import Testing
 
 @Suite("Properties of values, text and edits") struct PropertyTests {
@@ -8,7 +9,7 @@ import Testing
 
   @Test("what is written is read back as it was", arguments: UInt64(1)...8)
   func roundTrip(seed: UInt64) throws {
-    var random = Seeded(seed)
+    var random = SeededRandom(seed: seed)
     for _ in 0..<150 {
       let value = random.value()
       for style in Self.styles {
@@ -25,7 +26,7 @@ import Testing
 
   @Test("setting a member changes that value alone", arguments: UInt64(1)...8)
   func setting(seed: UInt64) throws {
-    var random = Seeded(seed)
+    var random = SeededRandom(seed: seed)
     for _ in 0..<150 {
       let object = random.object()
       let document = try JSONDocument(parsing: random.messy(.object(object)))
@@ -61,7 +62,7 @@ import Testing
 
   @Test("random bytes and damaged texts never crash, and what is read reads again", arguments: UInt64(1)...8)
   func anyBytes(seed: UInt64) throws {
-    var random = Seeded(seed)
+    var random = SeededRandom(seed: seed)
     let alphabet =
       Array("{}[]\",:\\/ue0123456789.-+ntrfals \n\r\t#'".utf8)
       + [0x00, 0x1F, 0x7F, 0x80, 0xC3, 0xA9, 0xED, 0xF0, 0xFF]

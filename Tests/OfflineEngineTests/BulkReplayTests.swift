@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import StandInServer
 import SupabaseAPI
 import Testing
@@ -69,7 +70,7 @@ struct BulkReplayTests {
   ///
   /// - Parameter fails: Whether network and server fail in every way they know meanwhile.
   private func play(_ seed: UInt64, writesInOneRequest: Int, fails: Bool) async throws -> Outcome {
-    var random = Seeded(seed)
+    var random = SeededRandom(seed: seed)
     let world = try World(schema: Self.schema())
     let session = try await world.signUp("a@example.com")
     let stranger = try await world.signUp("b@example.com")

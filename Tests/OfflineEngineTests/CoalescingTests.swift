@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import SupabaseAPI
 import Synchronization
 import Testing
@@ -174,7 +175,7 @@ struct CoalescingTests {
 
   @Test("any sequence of saves leaves the server as sending them one by one would", arguments: 0..<60 as Range<UInt64>)
   func anySequence(seed: UInt64) async throws {
-    var random = Seeded(seed)
+    var random = SeededRandom(seed: seed)
     let world = try World()
     let session = try await world.signUp("a@example.com")
     let folding = try world.replica(session)
@@ -217,24 +218,5 @@ struct CoalescingTests {
     let rows = try world.rows()
     let (mine, other) = (rows.first { $0["id"] == one.values[0] }, rows.first { $0["id"] == two.values[0] })
     #expect(mine?.picking(columns) == other?.picking(columns))
-  }
-}
-
-/// A small generator (SplitMix64), so that one number repeats one run.
-struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func pick<Element>(_ elements: [Element]) -> Element {
-    elements[Int.random(in: 0..<elements.count, using: &self)]
   }
 }

@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import StandInServer
 import SupabaseAPI
 import Testing
@@ -34,7 +35,7 @@ struct ConvergenceTests {
 
   @Test("two devices that edit, delete and insert in turns agree in the end", arguments: 0..<12 as Range<UInt64>)
   func convergence(seed: UInt64) async throws {
-    var random = Seeded(seed)
+    var random = SeededRandom(seed: seed)
     let ground = try await Ground(12, rowCountMax: 5)
     // Every second seed plays on a network and a server that fail in every way they know.
     let kinds: [StandInFault.Kind] = [

@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import SupabaseAPI
 import Synchronization
 import Testing
@@ -277,7 +278,7 @@ final class WallClock: EngineClock {
   func cutAgainAndAgain() async throws {
     let desk = try await LiveDesk(World())
     try await desk.flow()
-    var random = Seeded(7)
+    var random = SeededRandom(seed: 7)
     var written = 0
     let pulls = Counter()
     let pulling = Task { [client = desk.replica.client, asked = desk.asked] in

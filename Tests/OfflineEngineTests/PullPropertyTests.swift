@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import SupabaseAPI
 import Synchronization
 import Testing
@@ -7,7 +8,7 @@ import Testing
 
 /// A server whose rows change in every way while a replica pulls.
 private struct Play {
-  var random: Seeded
+  var random: SeededRandom
   let ground: Ground
   let stranger: Session
   /// Whether rows also get times that no overlap reaches, which only a sweep finds.
@@ -15,7 +16,7 @@ private struct Play {
   /// The number of the next row that is new to everybody.
   private var next = 1_000
 
-  init(_ random: Seeded, _ ground: Ground, _ stranger: Session, goesBack: Bool) {
+  init(_ random: SeededRandom, _ ground: Ground, _ stranger: Session, goesBack: Bool) {
     (self.random, self.ground, self.stranger, self.goesBack) = (random, ground, stranger, goesBack)
   }
 
@@ -88,7 +89,7 @@ extension TableDescription {
 struct PullPropertyTests {
   /// Plays changes, pulls whose answers come late or not at all, and events between them.
   private func play(_ seed: UInt64, goesBack: Bool) async throws -> Play {
-    var random = Seeded(seed)
+    var random = SeededRandom(seed: seed)
     var table = World.tasks
     if random.once(in: 3) { table.conditions = [.eq("done", false)] }
     let ground = try await Ground(40, rowCountMax: random.pick([7, 1_000]), tables: [table])

@@ -1,5 +1,6 @@
 import Foundation
 import LosslessJSON
+import Randomness
 import Testing
 
 @testable import StandInServer
@@ -61,7 +62,7 @@ import Testing
     "thousands of mangled requests are all answered, and none of them as a failure of the server",
     arguments: [1, 2, 3, 4])
   func mangled(seed: UInt64) throws {
-    var generator = SeededGenerator(seed: seed)
+    var generator = SeededRandom(seed: seed)
     let library = try Library { $0.requiresWhere = seed % 2 == 0 }
     let standIn = library.standIn
     let token = JSONWebToken.sign(TokenTests.claims, secret: TokenTests.secret)
@@ -107,7 +108,7 @@ import Testing
     10_000 * (ProcessInfo.processInfo.environment["TIDEMARK_TEST_EFFORT"].flatMap { Int($0) } ?? 1)
 
   /// A target made of pieces, or one that means something with a few of its bytes changed.
-  private static func target(using generator: inout SeededGenerator) -> String {
+  private static func target(using generator: inout SeededRandom) -> String {
     guard Bool.random(using: &generator) else {
       var query = ""
       for _ in 0..<Int.random(in: 0...12, using: &generator) { query += pieces.randomElement(using: &generator) ?? "" }
@@ -126,7 +127,7 @@ import Testing
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  private static func body(using generator: inout SeededGenerator) -> [UInt8] {
+  private static func body(using generator: inout SeededRandom) -> [UInt8] {
     var bytes = Array((bodies.randomElement(using: &generator) ?? "").utf8)
     if !bytes.isEmpty, Int.random(in: 0..<4, using: &generator) == 0 {
       bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator)

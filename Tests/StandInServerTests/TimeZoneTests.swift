@@ -1,4 +1,5 @@
 import Foundation
+import Randomness
 import Testing
 
 @testable import StandInServer
@@ -44,7 +45,7 @@ import Testing
     for length in stride(from: 0, to: good.count - 30, by: 7) {
       #expect(TimeZoneRules("x", Array(good[..<length])) == nil)
     }
-    var generator = SeededGenerator(seed: 5)
+    var generator = SeededRandom(seed: 5)
     for _ in 0..<500 {
       var bytes = good
       for _ in 0..<4 {

@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import Testing
 
 @testable import StandInServer
@@ -106,7 +107,7 @@ import Testing
 
   @Test("keys of numbers sort as the numbers do")
   func numberKeys() {
-    var generator = SeededGenerator(seed: 7)
+    var generator = SeededRandom(seed: 7)
     var texts = ["0", "-0.0", "1", "1.0", "-1", "10", "9.99", "0.1", "0.01", "-0.01", "1e300", "-1e300", "1e-300", "2"]
     for _ in 0..<300 {
       let digits = Int64.random(in: -1_000_000...1_000_000, using: &generator)
@@ -126,7 +127,7 @@ import Testing
 
   @Test("doubles are printed with the shortest digits that read back")
   func doubles() {
-    var generator = SeededGenerator(seed: 11)
+    var generator = SeededRandom(seed: 11)
     for _ in 0..<2_000 {
       let number = Double(bitPattern: generator.next())
       guard number.isFinite else { continue }
@@ -178,20 +179,5 @@ import Testing
     let parameters = QueryText.parameters("a=1+2%2B&b=%zz%2&c&d==%C3%A9;e=")
     #expect(parameters.map(\.name) == ["a", "b", "c", "d", "e"])
     #expect(parameters.map(\.value) == ["1 2+", "%zz%2", nil, "=é", ""])
-  }
-}
-
-/// Numbers that depend on a seed alone (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -10,13 +10,14 @@ struct ArchitectureTests {
     ("SQLite", []),
     ("Hashing", []),
     ("Threads", []),
+    ("Randomness", []),
     ("Images", []),
     ("WebSocket", ["Hashing"]),
     ("SupabaseAPI", ["LosslessJSON", "WebSocket", "Threads"]),
     ("OfflineEngine", ["SupabaseAPI", "SQLite", "LosslessJSON", "Threads", "Hashing"]),
     ("FileWorkspace", ["OfflineEngine", "SupabaseAPI", "SQLite", "LosslessJSON", "Hashing", "Images"]),
     ("Daemon", ["FileWorkspace", "OfflineEngine", "SupabaseAPI", "LosslessJSON", "Threads"]),
-    ("StandInServer", ["SQLite", "LosslessJSON", "WebSocket", "Hashing", "Images", "Threads"]),
+    ("StandInServer", ["SQLite", "LosslessJSON", "WebSocket", "Hashing", "Images", "Threads", "Randomness"]),
   ]
 
   @Test("imports only go down", arguments: layers)

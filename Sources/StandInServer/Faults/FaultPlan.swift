@@ -1,3 +1,5 @@
+import Randomness
+
 /// The faults that are laid out, and which of them the next request meets.
 struct FaultPlan {
   private struct Laid {
@@ -64,20 +66,5 @@ struct FaultPlan {
       guard case .clockSkew(let seconds) = one.fault.kind, one.end.map({ now < $0 }) ?? true else { return sum }
       return sum + seconds
     }
-  }
-}
-
-/// SplitMix64: small, and the same on every machine.
-private struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -1,5 +1,6 @@
 import LosslessJSON
 import OfflineEngine
+import Randomness
 import StandInServer
 import Testing
 
@@ -85,7 +86,7 @@ struct ConflictScenarioTests {
   /// program's work with files.
   @Test("saves made while a new version is being written are never written over", arguments: 0..<4)
   func savesDuringWriteBack(seed: Int) async throws {
-    var random = RowRandom(UInt64(seed))
+    var random = SeededRandom(seed: UInt64(seed))
     let world = try await TaskWorld.make([task(1, "Milk", notes: "0")])
     let one = try world.replica()
     try await one.sync()

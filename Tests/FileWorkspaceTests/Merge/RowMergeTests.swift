@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import Testing
 
 @testable import FileWorkspace
@@ -169,7 +170,7 @@ struct RowMergePropertyTests {
     return String(taken.dropLast())
   }
 
-  private func value(_ random: inout RowRandom) -> JSONValue {
+  private func value(_ random: inout SeededRandom) -> JSONValue {
     random.pick([
       .null, true, 1, 2.5, "", "Milk", "Oat milk", "one\ntwo\nthree", "one\n2\nthree", "1\ntwo\nthree",
       "\"\\ü\u{1F600}",
@@ -177,7 +178,7 @@ struct RowMergePropertyTests {
     ])
   }
 
-  private func laidOut(_ members: [(name: String, value: JSONValue)], _ random: inout RowRandom) -> String {
+  private func laidOut(_ members: [(name: String, value: JSONValue)], _ random: inout SeededRandom) -> String {
     let object = JSONValue.object(JSONObject(members))
     switch Int.random(in: 0..<5, using: &random) {
     case 0: return object.serialized()
@@ -190,7 +191,7 @@ struct RowMergePropertyTests {
 
   @Test("one version of every conflict, with what was merged, is JSON with that side's values", arguments: 0..<8)
   func sides(seed: Int) throws {
-    var random = RowRandom(UInt64(seed))
+    var random = SeededRandom(seed: UInt64(seed))
     for _ in 0..<150 * testEffort {
       let names = ["id", "title", "notes", "done", "tags", "$own"]
       var versions: [[(name: String, value: JSONValue)]] = []

@@ -1,4 +1,5 @@
 import FileWorkspace
+import Randomness
 import Testing
 
 @Suite struct TextMergeTests {
@@ -80,7 +81,7 @@ import Testing
 
   /// Texts of few different lines, so that they meet in every way; some with other line ends, some without the last.
   private static func texts(_ seed: UInt64) -> (base: String, mine: String, theirs: String) {
-    var random = RowRandom(seed)
+    var random = SeededRandom(seed: seed)
     let words = (0..<random.pick([2, 4, 8, 40])).map { "line \($0)" } + [""]
     let ends = random.pick([["\n"], ["\n"], ["\r\n"], ["\n", "\r\n"]])
     func line() -> String { random.pick(words) + random.pick(ends) }
@@ -172,7 +173,7 @@ import Testing
   func longTextsAreMergedInBoundedTime(
     _ form: String
   ) {
-    var random = RowRandom(7)
+    var random = SeededRandom(seed: 7)
     func text(_ salt: Int) -> String {
       var text = ""
       var line = 0

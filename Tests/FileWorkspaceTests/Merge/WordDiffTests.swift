@@ -1,3 +1,4 @@
+import Randomness
 import Testing
 
 @testable import FileWorkspace
@@ -46,7 +47,7 @@ struct WordDiffTests {
 
   @Test("kept and removed make the old text, kept and added the new one", arguments: 0..<8)
   func property(seed: Int) {
-    var random = RowRandom(UInt64(seed))
+    var random = SeededRandom(seed: UInt64(seed))
     for _ in 0..<40 * testEffort {
       let old = random.text(piecesMax: 40)
       // Half of the texts share much with the old one.

@@ -1,3 +1,4 @@
+import Randomness
 import Testing
 
 @testable import FileWorkspace
@@ -119,7 +120,7 @@ import Testing
 
   @Test("whatever the title and the id, the name is one safe component of a row's file", arguments: UInt64(1)...8)
   func always(seed: UInt64) {
-    var random = RowRandom(seed)
+    var random = SeededRandom(seed: seed)
     for _ in 0..<150 {
       let title = random.text(piecesMax: 30)
       let id = random.pick([Self.id, "7", "", random.text(piecesMax: 4), "con"])
@@ -139,7 +140,7 @@ import Testing
 
   @Test("a title of ASCII gets the name that it gets beside other characters", arguments: UInt64(1)...4)
   func asciiAlike(seed: UInt64) {
-    var random = RowRandom(seed)
+    var random = SeededRandom(seed: seed)
     let letters = Array("aZ9 -_'.!\t\"#~".unicodeScalars)
     for _ in 0..<200 {
       var title = String.UnicodeScalarView()
@@ -150,7 +151,7 @@ import Testing
 
   @Test("20,000 rows of one title get names without long searches")
   func manyAlike() {
-    var random = RowRandom(5)
+    var random = SeededRandom(seed: 5)
     var taken: Set<String> = []
     var asked = 0
     for _ in 0..<20_000 {

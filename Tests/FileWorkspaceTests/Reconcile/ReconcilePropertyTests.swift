@@ -1,5 +1,6 @@
 import LosslessJSON
 import OfflineEngine
+import Randomness
 import Testing
 
 @testable import FileWorkspace
@@ -10,7 +11,7 @@ struct ReconcilePropertyTests {
 
   /// Draws values, bases and readings from few, so that equal ones are as frequent as different ones.
   struct Draw {
-    var random: RowRandom
+    var random: SeededRandom
 
     mutating func chance(_ outOf: Int) -> Bool { Int.random(in: 0..<outOf, using: &random) == 0 }
 
@@ -57,7 +58,7 @@ struct ReconcilePropertyTests {
   }
 
   private func forAll(_ count: Int = 30_000, _ body: (ReconcileInput, inout Draw) -> String?) {
-    var draw = Draw(random: RowRandom(20_261_130))
+    var draw = Draw(random: SeededRandom(seed: 20_261_130))
     for _ in 0..<count {
       let input = draw.input()
       guard let complaint = body(input, &draw) else { continue }
@@ -180,7 +181,7 @@ struct ReconcilePropertyTests {
 
   @Test("the base of a save is the current one for whoever saw it, and never one that explains less")
   func baseOfSaveLaws() {
-    var draw = Draw(random: RowRandom(4))
+    var draw = Draw(random: SeededRandom(seed: 4))
     for _ in 0..<20_000 {
       let own = draw.key()
       let bases = (0..<Int.random(in: 1...4, using: &draw.random)).map { _ in
@@ -205,7 +206,7 @@ struct ReconcilePropertyTests {
 
   @Test("laying an edit over its base gives what the file says")
   func editLaws() {
-    var draw = Draw(random: RowRandom(5))
+    var draw = Draw(random: SeededRandom(seed: 5))
     for _ in 0..<20_000 {
       let (base, file) = (draw.values(), draw.values())
       let columns = edit(file, from: base)

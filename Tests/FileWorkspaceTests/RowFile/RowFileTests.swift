@@ -1,5 +1,6 @@
 import FileWorkspace
 import LosslessJSON
+import Randomness
 import Testing
 
 /// A collection with a column of every type.
@@ -254,7 +255,7 @@ enum Sample {
 
   @Test("what is rendered reads back, and an update is done once", arguments: UInt64(1)...8)
   func properties(seed: UInt64) throws {
-    var random = RowRandom(seed)
+    var random = SeededRandom(seed: seed)
     for _ in 0..<150 {
       let row = random.row()
       let bytes = RowFile.render(row, Sample.tasks)
@@ -278,7 +279,7 @@ enum Sample {
   }
 }
 
-extension RowRandom {
+extension SeededRandom {
   /// A row of the sample collection, some columns absent.
   mutating func row() -> JSONObject {
     var row: JSONObject = ["title": .string(text(piecesMax: 5).replacing("\0", with: ""))]

@@ -1,5 +1,6 @@
 import LosslessJSON
 import OfflineEngine
+import Randomness
 import StandInServer
 import Synchronization
 import Testing
@@ -32,7 +33,7 @@ struct ConvergenceTests {
 
 /// One run: a person at each of two replicas, faults of the network, deaths of the program, and at the end a long calm.
 final class RandomRun {
-  private var random: RowRandom
+  private var random: SeededRandom
   let world: TaskWorld
   let people: [PersonAtWork]
   let words = SavedWords()
@@ -42,7 +43,7 @@ final class RandomRun {
   init(
     _ seed: UInt64, _ server: StandIn, _ clock: VirtualClock, number: Int, hasPolicies: Bool = false
   ) async throws {
-    var random = RowRandom(seed)
+    var random = SeededRandom(seed: seed)
     var rows: [JSONObject] = []
     for _ in 1...4 {
       let row: JSONObject = [
@@ -67,7 +68,7 @@ final class RandomRun {
   }
 
   private static func replicaWithPolicies(
-    _ world: TaskWorld, _ random: inout RowRandom, _ story: inout [String]
+    _ world: TaskWorld, _ random: inout SeededRandom, _ story: inout [String]
   ) throws -> Replica {
     let notes: JSONObject = [
       "name": "notes", "type": "text", "conflicts": .string(random.pick(["hold", "mine", "theirs", "merge"])),

@@ -1,5 +1,6 @@
 import LosslessJSON
 import OfflineEngine
+import Randomness
 import StandInServer
 import Testing
 
@@ -10,7 +11,7 @@ struct CrashTests {
   /// A workspace with changes on both sides: edits, conflicts, a new file, a copy, a move, a delete, rows come and gone.
   private func busyWorld(_ server: StandIn, _ clock: VirtualClock, number: Int) async throws -> FinalCheck {
     let words = SavedWords()
-    var ids = RowRandom(UInt64(number))
+    var ids = SeededRandom(seed: UInt64(number))
     var rows: [JSONObject] = []
     for _ in 1...9 {
       let row: JSONObject = [
@@ -79,7 +80,7 @@ struct CrashTests {
       replica.files.plan(death == .killAfter ? .stopAfter : .stop, atOperation: number)
       _ = try? await replica.sync()
       guard replica.files.isStopped else { break }
-      var choice = RowRandom(UInt64(number))
+      var choice = SeededRandom(seed: UInt64(number))
       switch death {
       case .kill, .killAfter: break
       case .powerLoss: replica.files.crash { Int.random(in: 0..<$0, using: &choice) }

@@ -1,5 +1,6 @@
 import LosslessJSON
 import OfflineEngine
+import Randomness
 
 @testable import FileWorkspace
 
@@ -71,7 +72,7 @@ final class PersonAtWork {
   }
 
   /// One thing that a person may do.
-  func act(_ random: inout RowRandom) async throws {
+  func act(_ random: inout SeededRandom) async throws {
     let name = mainNames.isEmpty ? nil : random.pick(mainNames)
     switch (Int.random(in: 0..<22, using: &random), name) {
     case (0...8, let name?): try edit(name, &random)
@@ -90,7 +91,7 @@ final class PersonAtWork {
     try files.saveDurably("tasks/.made-durable", [])
   }
 
-  private func save(_ name: String, _ text: String, over seen: String?, _ random: inout RowRandom) throws {
+  private func save(_ name: String, _ text: String, over seen: String?, _ random: inout SeededRandom) throws {
     words.save(text, over: seen)
     buffers[name] = nil
     if Bool.random(using: &random) {
@@ -100,7 +101,7 @@ final class PersonAtWork {
     }
   }
 
-  private func edit(_ name: String, _ random: inout RowRandom) throws {
+  private func edit(_ name: String, _ random: inout SeededRandom) throws {
     guard let text = replica.text(name) else { return }
     try save(name, try changed(text, &random), over: seen(name), &random)
   }
@@ -108,7 +109,7 @@ final class PersonAtWork {
   /// What a person sees in a file: an empty one says its name.
   private func seen(_ name: String) -> String? { replica.text(name).map { $0.isEmpty ? name : $0 } }
 
-  private func changed(_ text: String, _ random: inout RowRandom) throws -> String {
+  private func changed(_ text: String, _ random: inout SeededRandom) throws -> String {
     guard let document = try? JSONDocument(parsing: Array(text.utf8)) else { return #"{"title": "\#(words.new())"}"# }
     let changed =
       switch Int.random(in: 0..<5, using: &random) {
@@ -125,7 +126,7 @@ final class PersonAtWork {
     for name in mainNames { buffers[name] = replica.text(name) }
   }
 
-  private func saveFromBuffer(_ name: String, _ random: inout RowRandom) throws {
+  private func saveFromBuffer(_ name: String, _ random: inout SeededRandom) throws {
     let column = random.pick(["title", "notes"])
     // Typed over a value that has moved since, a save from an old buffer cannot be told from one that saw it.
     guard let buffer = buffers[name], let shown = replica.json(name)?[column],
@@ -136,7 +137,7 @@ final class PersonAtWork {
     try save(name, text, over: buffer, &random)
   }
 
-  private func add(_ random: inout RowRandom) throws {
+  private func add(_ random: inout SeededRandom) throws {
     let word = words.new()
     let name = "new \(word).json"
     switch Int.random(in: 0..<3, using: &random) {
@@ -173,7 +174,7 @@ final class PersonAtWork {
     try replica.copy(name, "copy \(words.new()).json")
   }
 
-  private func settle(_ side: String, _ random: inout RowRandom) async throws {
+  private func settle(_ side: String, _ random: inout SeededRandom) async throws {
     guard case .sideFile(let kind, let main) = FileNames.kind(of: side) else { return }
     switch Int.random(in: 0..<3, using: &random) {
     case 0 where kind == .mine: try move(side, to: main)

@@ -1,5 +1,6 @@
 import LosslessJSON
 import OfflineEngine
+import Randomness
 import StandInServer
 import SupabaseAPI
 import Synchronization
@@ -24,7 +25,7 @@ final class TaskWorld {
 
   /// A project that several worlds may share: each has a user of its own, who sees no other's rows.
   static func project(_ clock: VirtualClock, schema: Schema? = nil) throws -> StandIn {
-    let random = Mutex(RowRandom(7))
+    let random = Mutex(SeededRandom(seed: 7))
     return try StandIn(
       StandInConfiguration(
         schema: schema ?? .tasksAndPhotos,

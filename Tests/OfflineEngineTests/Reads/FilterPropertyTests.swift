@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import SupabaseAPI
 import Testing
 
@@ -18,7 +19,7 @@ struct FilterPropertyTests {
   ]
 
   /// A condition on one of the columns of the stand-in's tasks.
-  private static func condition(_ random: inout Seeded) -> Filter {
+  private static func condition(_ random: inout SeededRandom) -> Filter {
     switch Int.random(in: 0..<9, using: &random) {
     case 0: return .eq("title", random.pick(texts))
     case 1: return .neq("notes", random.pick(texts))
@@ -38,7 +39,7 @@ struct FilterPropertyTests {
     }
   }
 
-  private static func filter(_ random: inout Seeded, depth: Int = 0) -> Filter {
+  private static func filter(_ random: inout SeededRandom, depth: Int = 0) -> Filter {
     guard depth < 2, Int.random(in: 0..<3, using: &random) == 0 else { return condition(&random) }
     let parts = (0...Int.random(in: 0..<3, using: &random)).map { _ in filter(&random, depth: depth + 1) }
     return .group(random.pick([.and, .or]), parts, isNegated: Int.random(in: 0..<3, using: &random) == 0)
@@ -46,7 +47,7 @@ struct FilterPropertyTests {
 
   @Test("is the server's own answer, or unknown", arguments: 1...6 as ClosedRange<UInt64>)
   func verdicts(seed: UInt64) async throws {
-    var random = Seeded(seed)
+    var random = SeededRandom(seed: seed)
     let world = try World()
     let session = try await world.signUp("a@example.com")
     let phone = try await Phone(world, session)

@@ -1,3 +1,4 @@
+import Randomness
 import Testing
 
 @testable import OfflineEngine
@@ -13,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: 0..<20) func `places stay in order, and few rows make room for one`(seed: Int) {
-    var random = Seeded(UInt64(seed))
+    var random = SeededRandom(seed: UInt64(seed))
     var places = ListPlaces.filled(Array(repeating: nil, count: Int.random(in: 0...300, using: &random)))
     var moved = 0
     let spot = Int.random(in: 0...places.count, using: &random)
@@ -31,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: 0..<20) func `rows that make room never meet on their way`(seed: Int) {
-    var random = Seeded(UInt64(seed))
+    var random = SeededRandom(seed: UInt64(seed))
     func sorted() -> [Int64] { Set((0..<40).map { _ in Int64.random(in: 0...120, using: &random) }).sorted() }
     let (one, other) = (sorted(), sorted())
     let moves = zip(one, other).map { (from: $0, to: $1) }
@@ -46,7 +47,7 @@ import Testing
 
 @Suite struct ListDifferenceTests {
   @Test(arguments: 0..<50) func `the most rows stay that can, and every row is found again`(seed: Int) {
-    var random = Seeded(UInt64(seed))
+    var random = SeededRandom(seed: UInt64(seed))
     let old = (0..<Int.random(in: 0...9, using: &random)).map { "\($0 % 7)" }
     var new = old.shuffled(using: &random).filter { _ in !random.once(in: 4) }
     if random.once(in: 2) { new.append("new") }

@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import SupabaseAPI
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
     var server = ModelServer()
     var queries: [(model: ModelServer.Query, query: ListQuery)] = []
 
-    init(_ random: inout Seeded) throws {
+    init(_ random: inout SeededRandom) throws {
       store = try EngineStore(path: ":memory:", clock: VirtualClock())
       for id in 0..<Int.random(in: 0...10, using: &random) where !random.once(in: 3) {
         var row = ModelServer.Row(id: id, title: "Row \(id)", done: false, rank: nil, at: id * 3)
@@ -48,7 +49,7 @@ import Testing
   @Test(arguments: seeds) func `lists that are not stale show what the server shows after accepted writes`(seed: Int)
     throws
   {
-    var random = Seeded(UInt64(seed))
+    var random = SeededRandom(seed: UInt64(seed))
     var bench = try Bench(&random)
     var exact = 0
     for step in 0..<60 {
@@ -74,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: seeds) func `queued writes show what the server will show after them`(seed: Int) throws {
-    var random = Seeded(UInt64(seed + 1_000))
+    var random = SeededRandom(seed: UInt64(seed + 1_000))
     var bench = try Bench(&random)
     var exact = 0
     for _ in 0..<15 {

@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import SQLite
 import SupabaseAPI
 import Testing
@@ -27,7 +28,7 @@ import Testing
     var plain: [String: Plain] = [:]
     var fetches = 0
 
-    init(_ random: inout Seeded) throws {
+    init(_ random: inout SeededRandom) throws {
       store = try EngineStore(path: ":memory:", clock: clock)
       while queries.count < 7 {
         let model = ModelServer.query(&random)
@@ -160,7 +161,7 @@ import Testing
   }
 
   @Test(arguments: seeds) func `lists kept row by row are what lists kept as wholes would be`(seed: Int) throws {
-    var random = Seeded(UInt64(seed + 5_000))
+    var random = SeededRandom(seed: UInt64(seed + 5_000))
     var pair = try Pair(&random)
     var compared = 0
     for step in 0..<80 {
@@ -295,7 +296,7 @@ import Testing
   @Test(arguments: seeds) func `rows of a long list stand where their order says, however many move at once`(seed: Int)
     throws
   {
-    var random = Seeded(UInt64(seed + 7_000))
+    var random = SeededRandom(seed: UInt64(seed + 7_000))
     let store = try EngineStore(path: ":memory:", clock: VirtualClock())
     let query = try Self.query(order: [Order("rank"), Order("id")])
     var ranks = Dictionary(uniqueKeysWithValues: (0..<70 as Range<Int64>).map { ($0, Int($0) * 3) })

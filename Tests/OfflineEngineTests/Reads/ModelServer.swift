@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import SupabaseAPI
 
 @testable import OfflineEngine
@@ -95,7 +96,7 @@ struct ModelServer {
 // MARK: Random queries and writes
 
 extension ModelServer {
-  static func condition(_ random: inout Seeded) -> Condition {
+  static func condition(_ random: inout SeededRandom) -> Condition {
     let number = Int.random(in: 0...5, using: &random)
     let value = JSONValue.number(JSONNumber(Int64(number)))
     switch Int.random(in: 0...7, using: &random) {
@@ -116,7 +117,7 @@ extension ModelServer {
     }
   }
 
-  static func query(_ random: inout Seeded) -> Query {
+  static func query(_ random: inout SeededRandom) -> Query {
     let conditions = (0..<Int.random(in: 0...2, using: &random)).map { _ in condition(&random) }
     var order: [(Order, @Sendable (Row, Row) -> Int)] = []
     let nullsFirst = random.once(in: 2)
@@ -154,7 +155,7 @@ extension ModelServer {
     return left - right
   }
 
-  private static func selection(_ random: inout Seeded) -> [String]? {
+  private static func selection(_ random: inout SeededRandom) -> [String]? {
     switch Int.random(in: 0...5, using: &random) {
     case 0: ["id", "title"]
     case 1: ["id", "done", "rank", "at"]
@@ -163,7 +164,7 @@ extension ModelServer {
     }
   }
 
-  static func change(_ random: inout Seeded) -> Change {
+  static func change(_ random: inout SeededRandom) -> Change {
     var change = Change()
     if random.once(in: 2) { change.title = "Title \(Int.random(in: 0...9, using: &random))" }
     if random.once(in: 2) { change.done = random.once(in: 2) }
@@ -174,7 +175,7 @@ extension ModelServer {
   }
 
   /// A write that the server takes.
-  func write(_ random: inout Seeded) -> ModelWrite {
+  func write(_ random: inout SeededRandom) -> ModelWrite {
     let key = { (id: Int) in RowKey([.number(JSONNumber(Int64(id)))]) }
     let id = Int.random(in: 0...14, using: &random)
     let isThere = rows.contains { $0.id == id }
@@ -222,7 +223,7 @@ extension ModelServer {
     }
   }
 
-  private func inserting(_ id: Int, isThere: Bool, _ random: inout Seeded) -> ModelWrite {
+  private func inserting(_ id: Int, isThere: Bool, _ random: inout SeededRandom) -> ModelWrite {
     var change = Self.change(&random)
     if random.once(in: 2) {  // A device that names every column.
       change = Change(

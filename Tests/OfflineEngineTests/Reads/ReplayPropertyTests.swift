@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import StandInServer
 import SupabaseAPI
 import Testing
@@ -18,7 +19,7 @@ import Testing
     var ids: Set<Int> = []
     var stamp = 0
 
-    init(_ random: inout Seeded) async throws {
+    init(_ random: inout SeededRandom) async throws {
       let world = try World()
       let session = try await world.signUp("a@example.com")
       phone = try await Phone(world, session)
@@ -47,7 +48,7 @@ import Testing
 
     static func time(_ number: Int) -> String { "2026-10-\(number % 18 + 10)T13:00:0\(number / 18 % 10).5+00:00" }
 
-    mutating func row(_ id: Int, _ random: inout Seeded) -> JSONObject {
+    mutating func row(_ id: Int, _ random: inout SeededRandom) -> JSONObject {
       stamp += 1
       var row: JSONObject = ["id": .string(Self.id(id)), "created_at": .string(Self.time(stamp))]
       row["title"] = .string(titles.randomElement(using: &random) ?? "")
@@ -57,7 +58,7 @@ import Testing
     }
 
     /// Queues a write that the server will take.
-    mutating func write(_ random: inout Seeded) async throws {
+    mutating func write(_ random: inout SeededRandom) async throws {
       let builder: WriteBuilder
       let change = row(0, &random)
       let values = Dictionary(
@@ -146,7 +147,7 @@ import Testing
   @Test(arguments: seeds) func `what is shown of queued writes is what the server shows after them`(seed: Int)
     async throws
   {
-    var random = Seeded(UInt64(seed + 9_000))
+    var random = SeededRandom(seed: UInt64(seed + 9_000))
     var trial = try await Trial(&random)
     var compared = 0
     for round in 0..<8 {
