@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 PACKAGES = libsqlite3-dev libcurl4-openssl-dev libssl-dev libcrypt-dev libmicrohttpd-dev libinotifytools0-dev libwslay-dev libvips42 libmagic-dev
 # What tests need beside: a real database for schema.sql, a real git, Python for the real clients, and the editors and tools
 # that scenarios are played with; a scenario whose program is missing is skipped by name.
-TEST_PACKAGES = postgresql git python3-venv vim nano emacs-nox rsync ed patch jq curl libglib2.0-bin
+TEST_PACKAGES = postgresql git python3-venv vim nano emacs-nox rsync ed patch jq curl libglib2.0-bin faketime
 SOURCES = Package.swift Sources Tests Examples
 SWIFT ?= swift
 
@@ -22,7 +22,7 @@ help:
 	@echo "make sim      live thousands of simulated days of several replicas (SEEDS=1..2000)"
 	@echo "make sim-sabotage  show which classic faults, put in one at a time, the simulated days catch (FAULTS=\"a b\" for some)"
 	@echo "make fuzz     let coverage lead strange inputs to the readers of JSON, queries, frames and settings (SECONDS=60 each)"
-	@echo "make soak     hours: long sets of seeds, 500 kills of a real watcher, an hour of a running one"
+	@echo "make soak     hours: long sets of seeds, 500 kills of a real watcher, 10,000 races of saves, an hour of a running one"
 	@echo "make release  build the program for use: .build/release/tidemark"
 	@echo "make install  put it into $(PREFIX)/bin"
 	@echo "make bench    measure it beside what this machine can do at best (BENCH=--quick for a short look)"
@@ -109,8 +109,9 @@ fuzz:
 soak: setup-tests
 	$(MAKE) sim SEEDS=1..100000
 	$(SWIFT) build --build-tests
-	TIDEMARK_KILLS=500 TIDEMARK_SOAK_SECONDS=3600 TIDEMARK="$$($(SWIFT) build --show-bin-path)/tidemark" \
-	  $(SWIFT) test --skip-build --filter WatchKillTests --filter SoakTests
+	TIDEMARK_KILLS=500 TIDEMARK_RACES=10000 TIDEMARK_SOAK_SECONDS=3600 \
+	  TIDEMARK="$$($(SWIFT) build --show-bin-path)/tidemark" \
+	  $(SWIFT) test --skip-build --filter WatchKillTests --filter SaveRaceTests --filter SoakTests
 	$(MAKE) fuzz SECONDS=600
 
 # The library's documentation, from its comments and its articles.

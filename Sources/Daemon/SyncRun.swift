@@ -140,7 +140,7 @@ extension OpenWorkspace {
   private func sendAndRead(
     isConfirmed: Bool, hasChanged: @escaping @Sendable () -> Void
   ) async -> (SyncReport, SyncFailure?) {
-    let replay = await client.syncPendingMutations()
+    let replay = await client.syncPendingMutations { [self] in record([workspace.event(of: $0)]) }
     if let failure = replay.stoppedBy { return (replay, failure) }
     for table in settings.tables {
       do throws(SyncFailure) {

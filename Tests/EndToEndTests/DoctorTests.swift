@@ -94,6 +94,32 @@ import Testing
     await watch?.stop()
   }
 
+  @Test("a table that strangers can read is named, and one that row-level security keeps from them is not")
+  func rowSecurity() async throws {
+    let schema = FileManager.default.temporaryDirectory.appendingPathComponent("schema-\(UUID().uuidString).json")
+    let open = """
+      {"tables": {"tasks": {"columns": [
+        {"name": "id", "type": "uuid", "notNull": true, "default": {"function": "gen_random_uuid"}},
+        {"name": "title", "type": "text"}, {"name": "notes", "type": "text"},
+        {"name": "done", "type": "boolean", "notNull": true, "default": false},
+        {"name": "created_at", "type": "timestamptz", "notNull": true, "default": {"function": "now"}},
+        {"name": "updated_at", "type": "timestamptz", "notNull": true, "default": {"function": "now"}}
+      ], "primaryKey": ["id"], "version": {"column": "updated_at", "kind": "now"}}}}
+      """
+    try Data(open.utf8).write(to: schema)
+    let (kept, shown) = (try await Site(), try await Site(serving: ["--schema", schema.path]))
+    for (site, isOpen) in [(kept, false), (shown, true)] {
+      let a = try await site.workspace("a", isFirst: true)
+      try await a.sync()
+      #expect(try levels(try await a.run("doctor", "--json"))["security of tasks"] == "note", "nothing is there to see")
+      try a.write("tasks/x.json", "{\"title\": \"one\"}")
+      try await a.sync()
+      let done = try await a.run("doctor", "--json")
+      #expect(try levels(done)["security of tasks"] == (isOpen ? "trouble" : "ok"), "\(done.output)")
+      #expect(done.output.contains("enable row level security") == isOpen)
+    }
+  }
+
   @Test("a table without a column, and a file of state that others may read, are named")
   func columns() async throws {
     let site = try await Site()

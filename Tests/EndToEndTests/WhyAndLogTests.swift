@@ -92,6 +92,44 @@ import Testing
     await watch?.stop()
   }
 
+  @Test("log tells a file's save, what was queued, the server's answer and what was written, each with its time")
+  func answers() async throws {
+    let scene = try await Scene(["t.json": Scene.task, "u.json": Scene.task(2)], settings: ["deleteAfter": 2])
+    var line = scene.watch.lineCount
+    try await scene.shell(#"sed -i 's/"one"/"two"/' $T"#)
+    try await scene.edited(after: line)
+    try await scene.watch.line(with: "sent 1", from: line)
+    line = scene.watch.lineCount
+    try await scene.site.change(id: Scene.id, ["notes": "theirs"])
+    try await scene.watch.line(with: "written", "tasks/t.json", from: line)
+    try await scene.shell(#"sed -i 's/"two"/" "/' $T"#)
+    try await scene.watch.line(with: "refused", from: line)
+    try scene.replica.remove("tasks/u.json")
+    try await scene.watch.line(with: "deleted", "tasks/u.json", from: line)
+    _ = try await scene.account(expecting: 4)
+    await scene.watch.stop()
+    func told(_ path: String) async throws -> [String] {
+      let log = try await scene.replica.run("log", path, "--json").output
+      let entries = try #require(try JSONSerialization.jsonObject(with: Data(log.utf8)) as? [[String: String]])
+      #expect(
+        entries.compactMap { $0["at"] } == entries.compactMap { $0["at"] }.sorted(), "in the order of their times")
+      return entries.map { "\($0["event"] ?? "") \($0["detail"] ?? "")" }
+    }
+    let task = try await told("tasks/t.json")
+    let expected = [
+      "added", "answered new: taken", "edited title", "answered title: taken", "written", "edited title",
+      "answered title: refused, 23514", "refused",
+    ]
+    #expect(task.count >= expected.count, "\(task)")
+    var rest = task[...]
+    for words in expected {
+      let index = rest.firstIndex { $0.hasPrefix(words) }
+      #expect(index != nil, "\(words) is missing, in its place, in \(task)")
+      rest = rest[(index.map { $0 + 1 } ?? rest.endIndex)...]
+    }
+    #expect(try await told("tasks/u.json").suffix(2) == ["deleted ", "answered delete: taken"])
+  }
+
   @Test("log shows what happened, of everything and of one file, and holds no values", arguments: [false, true])
   func log(isWatching: Bool) async throws {
     let site = try await Site()

@@ -94,7 +94,9 @@ public struct GitRepository: Sendable {
   private static let signs: [(name: String, words: String)] = [
     ("rebase-merge", "a rebase is in progress"), ("rebase-apply", "a rebase or am is in progress"),
     ("MERGE_HEAD", "a merge is in progress"), ("CHERRY_PICK_HEAD", "a cherry-pick is in progress"),
-    ("REVERT_HEAD", "a revert is in progress"), ("index.lock", "git is writing its index"),
+    ("REVERT_HEAD", "a revert is in progress"), ("sequencer", "a cherry-pick or revert is in progress"),
+    // What a bisection checks out is looked at, and not meant.
+    ("BISECT_LOG", "a bisection is in progress"), ("index.lock", "git is writing its index"),
   ]
 
   /// What git is in the middle of; nil for nothing.

@@ -19,6 +19,12 @@ struct PathReading: Sendable {
 }
 
 extension Workspace {
+  /// Whether a file says what it said when it was last read or written: a time alone makes no other file of it.
+  private func isKnown(_ hash: ContentHash, at path: String) -> Bool {
+    let seen = try? client.read { try Mirror($0).entry(path: path)?.seen }
+    return seen.flatMap { $0 }?.hash == hash
+  }
+
   func read(_ path: String, _ collection: Collection) -> PathReading {
     var reading = PathReading(path: path, file: .absent)
     func fail(_ message: String, line: Int? = nil, column: Int? = nil) -> PathReading {
@@ -42,7 +48,7 @@ extension Workspace {
     } catch {
       return fail("\(error)")
     }
-    guard !content.status.isMarkedUnfinished else {
+    guard !content.status.isMarkedUnfinished || isKnown(content.hash, at: path) else {
       return fail(
         "this file is still being copied, or its copy was interrupted: its time is 1970, by which copy tools mark a file "
           + "that is not whole. Copy it again, or 'touch' it to take it as it is")

@@ -12,6 +12,8 @@ public struct WorkspaceEvent: Sendable, Hashable {
     case deleted
     /// A file follows its row to another name.
     case moved
+    /// The server has answered a queued change of a file.
+    case answered
     /// A file was written from the server's row.
     case written
     /// A file went to the trash, since its row is gone.

@@ -85,6 +85,7 @@ extension ReplayPass {
     if isReached == false || isReached == nil && isAtBase {
       try client.commit { try $0.finishUnreached(attempt.mutation, table, row: server) }
       report.synced += 1
+      note(attempt.mutation, .unreached)
       return
     }
     if isAtBase {
@@ -93,9 +94,8 @@ extension ReplayPass {
     }
     let comparison = ConflictComparison(local: write.values, base: attempt.base.values, server: server)
     if write.operation == .update, comparison.isAlreadyThere {
-      report.alreadyOnServer += 1
       if attempt.isResolved { report.conflictsResolved += 1 }
-      try finish(attempt.mutation, table, answer: server, .reading(server))
+      try finish(attempt.mutation, table, answer: server, .reading(server), isAlreadyThere: true)
     } else if isStaleBase(attempt, table, server, comparison) {
       try await resend(attempt, table, server: server, comparison)
     } else {
@@ -171,6 +171,7 @@ extension ReplayPass {
         try transaction.show(server, of: mutation.write.key, table)
       }
       report.conflictsKeptServer += 1
+      note(mutation, .gaveWay)
     case .keepLocal:
       try await resend(attempt, table, server: server, comparison)
     case .apply(let columns):
@@ -187,8 +188,7 @@ extension ReplayPass {
   mutating func settleGone(_ attempt: GuardedAttempt, _ table: TableDescription) async throws(SyncFailure) {
     let mutation = attempt.mutation
     guard mutation.write.operation == .update else {
-      report.alreadyOnServer += 1
-      try finish(mutation, table, answer: nil, .row(version: nil))
+      try finish(mutation, table, answer: nil, .row(version: nil), isAlreadyThere: true)
       return
     }
     guard attempt.sends < Self.sendCountMax else {
@@ -202,6 +202,7 @@ extension ReplayPass {
         try transaction.show(nil, of: mutation.write.key, table)
       }
       report.conflictsKeptServer += 1
+      note(mutation, .gaveWay)
     case .hold, .keepLocal, .apply:
       try park(attempt, table, nil, nil, Self.message(attempt, isGone: true))
     }
@@ -230,5 +231,6 @@ extension ReplayPass {
       return try transaction.conflictedMutation(mutation.id)
     }
     if let entry { report.conflicted.append(entry) }
+    note(mutation, .conflicted)
   }
 }

@@ -76,8 +76,7 @@ extension ReplayPass {
   {
     let comparison = ConflictComparison(local: table.besidesKey(mutation.write.values), base: nil, server: row)
     if comparison.isAlreadyThere {
-      report.alreadyOnServer += 1
-      try finish(mutation, table, answer: row, .reading(row))
+      try finish(mutation, table, answer: row, .reading(row), isAlreadyThere: true)
       return
     }
     var attempt = GuardedAttempt(mutation, base: WriteBase(values: [:], version: table.version(of: row)))

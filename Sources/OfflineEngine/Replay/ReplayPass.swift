@@ -9,12 +9,16 @@ extension UserEngine {
   /// Calls run one after another.
   /// Never throws: the report and `syncStatus.lastSyncError` say why a pass stopped.
   ///
-  /// - Parameter table: Only this table's writes are sent, and none of them ahead of an earlier write to another; `nil`
-  ///   for all tables.
-  public func syncPendingMutations(_ table: String? = nil) async -> SyncReport {
+  /// - Parameters:
+  ///   - table: Only this table's writes are sent, and none of them ahead of an earlier write to another; `nil` for all
+  ///     tables.
+  ///   - tell: Gets what became of each write as soon as that is kept; must not block for long.
+  public func syncPendingMutations(
+    _ table: String? = nil, tell: (@Sendable (ReplayAnswer) -> Void)? = nil
+  ) async -> SyncReport {
     await passLock.withLock {
       updateStatus { $0.isSyncing = true }
-      var pass = ReplayPass(client: self, onlyTable: table)
+      var pass = ReplayPass(client: self, onlyTable: table, tell: tell)
       await pass.run()
       let report = pass.report
       updateStatus { status in
@@ -39,6 +43,8 @@ struct ReplayPass {
   let client: UserEngine
   /// The one table whose writes are sent; `nil` for all.
   let onlyTable: String?
+  /// Gets what became of each write.
+  let tell: (@Sendable (ReplayAnswer) -> Void)?
   var report = SyncReport()
   /// The token under which the server has just shown a row of this user.
   var provenToken: Secret?
@@ -57,10 +63,14 @@ struct ReplayPass {
   /// How many writes go on record in one commit: no more travel in one request.
   static let claimCount = 60
 
-  init(client: UserEngine, onlyTable: String?) {
+  init(client: UserEngine, onlyTable: String?, tell: (@Sendable (ReplayAnswer) -> Void)?) {
     self.client = client
     self.onlyTable = onlyTable
+    self.tell = tell
   }
+
+  /// Tells what became of a write, once that is kept.
+  func note(_ mutation: PendingMutation, _ outcome: ReplayAnswer.Outcome) { tell?(ReplayAnswer(mutation, outcome)) }
 
   mutating func run() async {
     do {
@@ -283,6 +293,7 @@ struct ReplayPass {
       return try transaction.entry(mutation.id, list: .rejected).map(transaction.rejectedMutation)
     }
     if let entry { report.rejected.append(entry) }
+    note(mutation, .refused(code: details?.code))
   }
 
   /// Whether a refusal may end once a row of another table is there: a foreign key, or a policy that looks it up.
@@ -301,12 +312,17 @@ struct ReplayPass {
 
   /// Records that the server has the write.
   ///
-  /// - Parameter answer: The columns the server returned; `nil` for a delete of a row that was gone already.
+  /// - Parameters:
+  ///   - answer: The columns the server returned; `nil` for a delete of a row that was gone already.
+  ///   - isAlreadyThere: Whether it did not take this send for that.
   mutating func finish(
-    _ mutation: PendingMutation, _ table: TableDescription, answer: JSONObject?, _ origin: AnsweredBy
+    _ mutation: PendingMutation, _ table: TableDescription, answer: JSONObject?, _ origin: AnsweredBy,
+    isAlreadyThere: Bool = false
   ) throws(SyncFailure) {
     try client.commit { try $0.finish(mutation, table, answer: answer, origin) }
     report.synced += 1
+    if isAlreadyThere { report.alreadyOnServer += 1 }
+    note(mutation, isAlreadyThere ? .alreadyThere : .taken)
   }
 }
 

@@ -16,6 +16,7 @@ extension ReplayPass {
         } else {
           try client.commit { try $0.finishUnreached(mutation, table, row: row) }
           report.synced += 1
+          note(mutation, .unreached)
         }
       } else {
         try await settleGone(GuardedAttempt(mutation, base: WriteBase(values: [:], version: nil)), table)
@@ -39,6 +40,7 @@ extension ReplayPass {
         try transaction.applyAccepted(mutation.write, table, rows: returned)
       }
       report.synced += 1
+      note(mutation, .taken)
     case .refused(let details):
       try reject(mutation, details, details.message)
     }
@@ -108,5 +110,6 @@ extension ReplayPass {
     report.synced += 1
     report.conflicted += parked
     if !missing.isEmpty { report.alreadyOnServer += 1 }
+    note(mutation, parked.isEmpty ? .taken : .conflicted)
   }
 }

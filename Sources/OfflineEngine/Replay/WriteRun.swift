@@ -58,6 +58,7 @@ extension ReplayPass {
       }
     }
     report.synced += taken.count
+    for (mutation, _) in taken { note(mutation, .taken) }
     try await settleLeftOver(run.filter { answers[$0.write.key.identity] == nil }, table)
     settleClaims()
   }

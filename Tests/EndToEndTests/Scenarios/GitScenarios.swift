@@ -82,6 +82,33 @@ struct GitScenarios {
     await scene.watch.stop()
   }
 
+  @Test("GIT-1: files that a branch lacks are held where it changes many others, and come back with the old branch")
+  func headMoved() async throws {
+    let scene = try await Scene(Self.tasks(30), settings: ["deleteAfter": 2])
+    await scene.watch.stop()
+    try await scene.makeRepository()
+    try await scene.shell(
+      """
+      git checkout -q -b other; git rm -q tasks/t?.json
+      sed -i 's/"notes": ".*"/"notes": "other"/' tasks/*.json; git commit -q -a -m other; git checkout -q main
+      """)
+    try await scene.watchAgain()
+    #expect(try await scene.settle().events == [])
+    let line = scene.watch.lineCount
+    try await scene.shell("git checkout -q other")
+    try await scene.watch.line(with: "held", from: line)
+    var account = try await scene.account(expecting: 4)
+    scene.begin(at: account)
+    #expect(account.events.count == 21 && account.events.allSatisfy { $0.hasPrefix("edited") }, "\(account.events)")
+    #expect(try await scene.rows().count == 30)
+    try await scene.shell("git checkout -q main")
+    account = try await scene.settle()
+    #expect(account.events.allSatisfy { $0.hasPrefix("edited") }, "\(account.events)")
+    #expect(try await scene.rows().values.allSatisfy { $0["notes"] as? String == "main" })
+    #expect(try await scene.replica.run("status").status == 0)
+    await scene.watch.stop()
+  }
+
   @Test("GIT-2: a person's git is never in the way of the watcher's writes, nor they in its")
   func locks() async throws {
     let scene = try await Scene(Self.tasks(10))

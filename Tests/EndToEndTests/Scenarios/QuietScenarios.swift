@@ -197,6 +197,31 @@ struct QuietScenarios {
     #expect(same < different * 4 + 2, "\(same) s of the same, \(different) s of different ones")
   }
 
+  @Test("SCALE-2: each of many photo folders is looked at and watched, the last as the first")
+  func manyFolders() async throws {
+    let count = testEffort >= 10 ? 10_000 : 250
+    let site = try await Site()
+    let a = try await site.workspace("a", isFirst: true)
+    for number in 1...count {
+      try a.write("tasks/f\(number).json", "{\"title\": \"task \(number)\"}")
+      try FileManager.default.createDirectory(atPath: "\(a.path)/photos/f\(number)", withIntermediateDirectories: true)
+    }
+    for number in [1, count / 2, count] { try a.drop(.turned, at: "photos/f\(number)/first.jpg") }
+    try await a.sync()
+    #expect(Set(try await a.photos().values) == ["stored"])
+    let watch = try await a.watch()
+    for number in [1, count / 2, count] {
+      let line = watch.lineCount
+      try a.drop(.red, at: "photos/f\(number)/second.png")
+      try await watch.line(with: "added", "photos/f\(number)/second.png", from: line)
+    }
+    try await a.sync()
+    #expect(try await a.photos().count == 6)
+    #expect(Set(try await a.photos().values) == ["stored"])
+    await watch.stop()
+    #expect(try await a.sync().values.allSatisfy { $0 == 0 })
+  }
+
   @Test(
     "SCALE-2: a hundred thousand files in one folder",
     .enabled(if: testEffort >= 10, "only with TIDEMARK_TEST_EFFORT=10"),

@@ -64,6 +64,17 @@ import Testing
     #expect(try one.problems.isEmpty)
   }
 
+  @Test("a time in 1970 alone makes no copy of a file that says what it said")
+  func oldTime() async throws {
+    let one = try (try await TaskWorld.make()).replica()
+    try await one.sync()
+    try one.write("known.json", "{\"title\": \"Milk\"}")
+    try await one.sync()
+    try one.files.person.setModified("tasks/known.json", FileTime(nanoseconds: 0))
+    _ = try await one.workspace.scan()
+    #expect(try one.queue.isEmpty && one.problems.isEmpty)
+  }
+
   @Test("a problem that is over within the two seconds leaves no trace")
   func soonOver() async throws {
     let one = try await broken()

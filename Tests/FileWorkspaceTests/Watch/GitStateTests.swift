@@ -48,6 +48,7 @@ struct GitStateTests {
     ("index.lock", "git is writing its index"), ("rebase-merge", "a rebase is in progress"),
     ("rebase-apply", "a rebase or am is in progress"), ("MERGE_HEAD", "a merge is in progress"),
     ("CHERRY_PICK_HEAD", "a cherry-pick is in progress"), ("REVERT_HEAD", "a revert is in progress"),
+    ("sequencer", "a cherry-pick or revert is in progress"), ("BISECT_LOG", "a bisection is in progress"),
   ]
 
   @Test("shows in its state files", arguments: signs)
