@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 PACKAGES = libsqlite3-dev libcurl4-openssl-dev libssl-dev libcrypt-dev libmicrohttpd-dev libinotifytools0-dev libwslay-dev libvips42 libmagic-dev
 # What tests need beside: a real database for schema.sql, a real git, Python for the real clients, and the editors and tools
 # that scenarios are played with; a scenario whose program is missing is skipped by name.
-TEST_PACKAGES = postgresql git python3-venv vim nano emacs-nox rsync ed patch jq curl libglib2.0-bin faketime
+TEST_PACKAGES = postgresql git python3-venv vim nano emacs-nox rsync ed patch jq curl libglib2.0-bin
 SOURCES = Package.swift Sources Tests Examples
 SWIFT ?= swift
 

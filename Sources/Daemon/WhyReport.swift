@@ -8,8 +8,10 @@ import OfflineEngine
 public struct WhyReport: Sendable {
   /// What the workspace knows.
   public var answer: FileAnswer
-  /// The last thing in the log that is about the path.
+  /// The last thing in the log that was done to the file or by its person.
   public var lastEvent: LogEntry?
+  /// The server's last answer to a change of the file.
+  public var lastAnswer: LogEntry?
 
   /// Looks at a path, relative to the workspace.
   public static func read(_ folder: WorkspaceFolder, about path: String, clock: any EngineClock) throws -> WhyReport {
@@ -29,7 +31,9 @@ public struct WhyReport: Sendable {
         FileAnswer.Wait(
           sendingWait(account, isNetworkDisabled: identity.isNetworkDisabled, lastError: lastError)))
     }
-    return WhyReport(answer: answer, lastEvent: EventLog(folder).entries().last { $0.isAbout(path) })
+    let log = EventLog(folder).entries().filter { $0.isAbout(path) }
+    return WhyReport(
+      answer: answer, lastEvent: log.last { !$0.isAnswer }, lastAnswer: log.last { $0.isAnswer })
   }
 
   /// What keeps queued writes from being sent.
@@ -44,6 +48,7 @@ public struct WhyReport: Sendable {
   public var json: JSONObject {
     var json = answer.json
     json["lastEvent"] = lastEvent?.json ?? .null
+    json["lastAnswer"] = lastAnswer?.json ?? .null
     return json
   }
 }

@@ -110,6 +110,14 @@ import Testing
     let (kept, shown) = (try await Site(), try await Site(serving: ["--schema", schema.path]))
     for (site, isOpen) in [(kept, false), (shown, true)] {
       let a = try await site.workspace("a", isFirst: true)
+      try a.set([
+        "collections": [
+          [
+            "folder": "tasks", "table": "tasks", "key": "id", "version": "updated_at", "cursor": "updated_at",
+            "name": "title", "columns": ["id uuid", "title text", "notes text", "done boolean"],
+          ]
+        ]
+      ])
       try await a.sync()
       #expect(try levels(try await a.run("doctor", "--json"))["security of tasks"] == "note", "nothing is there to see")
       try a.write("tasks/x.json", "{\"title\": \"one\"}")

@@ -20,6 +20,7 @@ import Testing
     #expect(row.status == 0, "\(row.output)")
     #expect(row.output.contains("a row's file of table tasks") && row.output.contains("in step"), "\(row.output)")
     #expect(row.output.contains("last       ") && row.output.contains("added"), "\(row.output)")
+    #expect(row.output.contains("answer     ") && row.output.contains("new: taken"), "\(row.output)")
     let json = try await why(a, "tasks/x.json")
     #expect(json["isRowFile"] as? Bool == true)
     #expect(json["baseVersion"] as? String == json["serverVersion"] as? String)

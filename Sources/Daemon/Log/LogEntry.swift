@@ -43,6 +43,9 @@ public struct LogEntry: Sendable, Hashable {
     ["at": .string(at), "event": .string(event), "path": .string(path), "detail": .string(detail)]
   }
 
+  /// Whether it tells the server's answer to a queued change.
+  public var isAnswer: Bool { event == WorkspaceEvent.Kind.answered.rawValue }
+
   /// Whether the entry is about a path: the file itself, one of its side files, or a file in the folder.
   public func isAbout(_ asked: String) -> Bool {
     if path.isEmpty { return false }

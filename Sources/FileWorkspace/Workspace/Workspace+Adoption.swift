@@ -45,12 +45,19 @@ extension Workspace {
   /// Forgets what is known of files, so that they are adopted anew once every row was read again.
   ///
   /// To be called when the files were just looked at: edits that they hold are in the queue. Queued writes, conflicts,
-  /// refusals and their side files stay.
+  /// refusals and their side files stay, and what is known of files that cannot be read: nothing else says whose they are.
   public func forgetMirror() throws {
     try client.transaction { transaction in
       try transaction.adoptFiles(before: now + .seconds(1))
+      let unread = Set(try Problems(transaction).paths().map(PathKey.init))
+      let mirror = Mirror(transaction)
       for collection in collections {
-        try Mirror(transaction).removeAll(collection.folder)
+        let kept = try mirror.entries(collection.folder).filter { entry in
+          entry.path.map { unread.contains(PathKey($0)) } ?? false
+        }
+        try mirror.removeAll(collection.folder)
+        for entry in kept { try mirror.save(entry) }
+        if !kept.isEmpty { try transaction.setAdoption(collection.folder, .waiting) }
         try transaction.forgetVersions(collection.table)
       }
     }

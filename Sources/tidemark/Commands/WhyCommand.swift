@@ -54,6 +54,7 @@ struct WhyCommand: Command {
     }
     for side in answer.sideFiles { add("beside it", side) }
     add("last", report.lastEvent.map(\.line))
+    add("answer", report.lastAnswer.map(\.line))
     for wait in answer.waits { add("waits for", wait.reason + (wait.until.map { ", until \($0.text)" } ?? "")) }
     if answer.isRowFile, answer.waits.isEmpty, !answer.needsPerson { add("waits for", "nothing: it is in step") }
     return lines
