@@ -27,8 +27,9 @@ struct TimeScenarios {
 
   /// A compiler for it: where Swift is, one is as a rule.
   private static let compiler: String? = {
-    let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":").map(String.init) ?? []
-    return folders.flatMap { ["\($0)/clang", "\($0)/cc"] }.first { access($0, X_OK) == 0 }
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+    let names: [String] = folders.flatMap { folder in ["\(folder)/clang", "\(folder)/cc"] }
+    return names.first { access($0, X_OK) == 0 }
   }()
 
   @Test(
