@@ -142,6 +142,33 @@ struct ForwardingTests {
     #expect(try pair.serverRow()["title"] == "Buy soy milk")
   }
 
+  @Test("leaves a write the value that its writer saw, where another write in between has set it")
+  func valueOfWriteBetween() async throws {
+    let pair = try await Pair()
+    for title in ["Buy oat milk", "Buy soy milk", "Buy rice milk"] {
+      try pair.mine.update(pair.key, ["title": .string(title)])
+    }
+    pair.mine.http.after(losing: 2)
+    #expect(Counts(await pair.mine.sync()) == Counts(synced: 1, remaining: 2))
+    #expect(try pair.mine.pending.map { $0.write.base?.values["title"] } == ["Buy oat milk", "Buy soy milk"])
+  }
+
+  @Test("is no conflict of mine with myself where the second of three answers was lost", arguments: [false, true])
+  func secondAnswerLost(isNew: Bool) async throws {
+    let pair = try await Pair()
+    let key = isNew ? OfflineEngineTests.key(2) : pair.key
+    if isNew { try pair.mine.insert(key, ["title": "Buy tea"]) }
+    for title in ["Buy oat milk", "Buy soy milk", "Buy rice milk"] {
+      try pair.mine.update(key, ["title": .string(title)])
+    }
+    pair.mine.http.after(losing: isNew ? 3 : 2)
+    #expect(await pair.mine.sync().stoppedBy != nil)
+    pair.mine.http.after(nil)
+    let report = await pair.mine.sync()
+    #expect(report.conflicted.isEmpty)
+    #expect(try pair.world.rows().contains { $0["title"] == "Buy rice milk" })
+  }
+
   @Test("stays with its user: another's queued write keeps the base its user saw")
   func otherUser() async throws {
     let world = try World()

@@ -24,7 +24,10 @@ extension EngineTransaction {
   func forward(_ mutation: PendingMutation, _ table: TableDescription, answer: JSONObject, _ origin: AnsweredBy) throws
   {
     guard let newVersion = table.version(of: answer) else { return }
+    // What writes in between have set: whoever made one behind them saw that, and not what the server answered now.
+    var covered: Set<String> = []
     for later in try mutations(list: .queued, table: table.name, key: mutation.write.key) where later.id > mutation.id {
+      defer { covered.formUnion(later.write.values.names) }
       guard let base = later.write.base else { continue }
       var seen = base.values.names
       switch origin {
@@ -50,7 +53,8 @@ extension EngineTransaction {
         else { continue }
         if isNew { seen += later.write.values.names }
       }
-      try setBase(later.id, WriteBase(values: base.values.merging(answer.picking(seen)), version: newVersion))
+      let told = answer.picking(seen.filter { !covered.contains($0) })
+      try setBase(later.id, WriteBase(values: base.values.merging(told), version: newVersion))
     }
   }
 

@@ -137,6 +137,12 @@ final class StandInExchange: HTTPExchange {
   /// Runs after each request was done; an error loses its answer.
   func after(_ hook: Hook?) { state.withLock { $0.after = hook } }
 
+  /// Lets one answer get lost: the one of that number from now on, counted from 1.
+  func after(losing number: Int) {
+    let count = Atomic(0)
+    after { _ in count.add(1, ordering: .relaxed).newValue == number ? Self.cut : nil }
+  }
+
   func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
     let (isOffline, before, after) = state.withLock { state in
       state.requests.append(request)
