@@ -74,11 +74,12 @@ extension PathDecision {
       try sides.remove(side.path)
       return
     }
+    closesSide = true
     result.work.append(
       FileWork(
         item: WriteBackItem(
           path: side.path, expected: .content(content.hash), change: .trash(reason: "its conflict is settled"),
-          context: WriteContext.settledSide(path: side.path).text), isSide: false))
+          context: WriteContext.settledSide(path: side.path).text), closesSide: true))
   }
 
   func readSide(_ path: String) -> FileContent? {

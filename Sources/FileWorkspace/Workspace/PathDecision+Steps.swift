@@ -12,6 +12,7 @@ extension PathDecision {
     var isFileWritten = false
     var waitsForSides: Bool?
     var keepsChange = isWaiting
+    closesSide = false
     for step in steps {
       switch step {
       case .insert(let values, let key): hasProblem = try !insert(values, key, reading, &entry)
@@ -53,7 +54,7 @@ extension PathDecision {
     guard !waits, !isFileWritten else { return false }
     guard let known = entry else {
       // A row without a file that needs none.
-      if let key = workspace.newFileKeys[PathKey(reading.path)], case .absent = reading.file {
+      if let key = workspace.newFileKeys[PathKey(reading.path)], case .absent = reading.file, !closesSide {
         try transaction.clearChange(collection.table, key.text)
       }
       return false
@@ -61,7 +62,7 @@ extension PathDecision {
     if isUpdated { return true }
     if isKeyDue {
       try writeKey(reading, known)
-    } else if !keepsChange {
+    } else if !keepsChange, !closesSide {
       try transaction.clearChange(collection.table, known.base.key.text)
     }
     return false

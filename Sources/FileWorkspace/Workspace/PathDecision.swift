@@ -57,6 +57,9 @@ struct PathDecision {
   var isFromOlderText = false
   /// Whether a change of the path in hand waits for an editor.
   var isWaiting = false
+  /// Whether a side file of the path in hand is to go: until it has gone its row counts as changed, so that a process that
+  /// dies before finds it again.
+  var closesSide = false
   /// Whether the collection has side files or listed writes at all; where not, no path is asked for them.
   var mayHaveSides: Bool
 

@@ -6,6 +6,8 @@ struct FileWork: Sendable {
   var item: WriteBackItem
   /// A side file must be durable before its row's file is touched.
   var isSide = false
+  /// Whether it takes away a side file that is settled.
+  var closesSide = false
 }
 
 extension Workspace {
@@ -100,7 +102,10 @@ extension Workspace {
     for (one, outcome) in zip(work, outcomes) {
       if case .written = outcome, troubled.contains(PathKey(one.item.path)) { clear(problemAt: one.item.path, &report) }
       count(outcome, path: one.item.path, context: one.item.context, &report)
-      if one.isSide, case .written = outcome { again.append(mainPath(of: one.item.path)) }
+      switch outcome {
+      case .written where one.isSide, .removed where one.closesSide: again.append(mainPath(of: one.item.path))
+      default: break
+      }
     }
   }
 
