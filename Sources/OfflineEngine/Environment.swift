@@ -9,34 +9,45 @@ public struct WallTime: Sendable, Hashable, Comparable {
   /// The time that many nanoseconds after the Unix epoch.
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-  /// The time that many seconds after the Unix epoch.
-  public init(seconds: Int64) { nanoseconds = seconds * 1_000_000_000 }
+  /// The time that many seconds after the Unix epoch, or the last or first that can be told.
+  public init(seconds: Int64) {
+    let (whole, isTooFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    nanoseconds = isTooFar ? (seconds < 0 ? .min : .max) : whole
+  }
 
   /// Whole seconds since the Unix epoch, rounded down.
   public var seconds: Int64 { nanoseconds.dividedFloor(by: 1_000_000_000) }
 
   /// The time in UTC as RFC 3339 with whole seconds, such as `2026-10-18T13:00:27Z`.
-  public var text: String {
+  public var text: String { Self.text(secondsSince1970: seconds) }
+
+  /// A moment in the same form, also one that is too far away for a `WallTime`: strangers' tokens, rows and photos name such.
+  public static func text(secondsSince1970 seconds: Int64) -> String {
     Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
   }
 
   /// Orders by time.
   public static func < (left: WallTime, right: WallTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
-  /// The time `duration` after `time`.
+  /// The time `duration` after `time`, or the last or first that can be told.
   public static func + (time: WallTime, duration: Duration) -> WallTime {
-    WallTime(nanoseconds: time.nanoseconds + duration.nanoseconds)
+    WallTime(nanoseconds: (.nanoseconds(time.nanoseconds) + duration).nanoseconds)
   }
 
   /// How long after `right` the time `left` is; negative when it is before.
   public static func - (left: WallTime, right: WallTime) -> Duration {
-    .nanoseconds(left.nanoseconds - right.nanoseconds)
+    .nanoseconds(left.nanoseconds) - .nanoseconds(right.nanoseconds)
   }
 }
 
 extension Duration {
-  /// The whole duration in nanoseconds, for durations below 292 years.
-  public var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+  /// The whole duration in nanoseconds; what is longer than 292 years counts as that long.
+  public var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, isJustTooLong) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return isTooLong || isJustTooLong ? (seconds < 0 ? .min : .max) : sum
+  }
 }
 
 extension Int64 {

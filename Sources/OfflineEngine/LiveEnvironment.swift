@@ -11,7 +11,7 @@ public struct LiveClock: EngineClock {
   public func now() -> WallTime {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    return WallTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    return WallTime(seconds: Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
   }
 
   /// The time since the system was started, without the time it slept.

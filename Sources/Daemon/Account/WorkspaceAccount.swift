@@ -67,7 +67,7 @@ public struct WorkspaceAccount: Sendable, Hashable {
     [
       "user": .string(user), "email": email.map(JSONValue.string) ?? .null,
       "anonymous": isAnonymous.map(JSONValue.bool) ?? .null, "server": .string(server), "signedIn": .bool(isSignedIn),
-      "expiresAt": expiresAt.map { .string(WallTime(seconds: $0).text) } ?? .null,
+      "expiresAt": expiresAt.map { .string(WallTime.text(secondsSince1970: $0)) } ?? .null,
     ]
   }
 

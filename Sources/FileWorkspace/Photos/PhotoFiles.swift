@@ -110,9 +110,9 @@ public struct PhotoFiles: Sendable {
       let output = try files.create(in: StateFolder.temporary, prefix: "photo")
       do {
         try Self.copy(input, to: output) { trouble(source) }
-        let seconds = Int64(status.st_mtim.tv_sec)
         _ = try output.finish(
-          modified: FileTime(nanoseconds: seconds * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)))
+          modified: FileTime(
+            seconds: Int64(status.st_mtim.tv_sec), nanoseconds: UInt32(clamping: status.st_mtim.tv_nsec)))
       } catch {
         try? files.unlink(output.path)
         throw error

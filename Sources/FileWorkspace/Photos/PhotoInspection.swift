@@ -42,7 +42,7 @@ extension PhotoFacts {
       return PhotoFacts(
         contentType: info.format.mimeType, width: info.width, height: info.height,
         // A camera that does not say where it was had its clock where nobody can tell; everywhere it is taken alike.
-        takenAt: info.taken.map { WallTime(seconds: Int64($0.secondsSince1970(otherwiseOffset: 0))).text })
+        takenAt: info.taken.map { WallTime.text(secondsSince1970: Int64($0.secondsSince1970(otherwiseOffset: 0))) })
     } catch {
       throw PhotoFault(error.description)
     }

@@ -61,7 +61,7 @@ struct ServerTimestamp {
   }
 
   /// The time in UTC as RFC 3339 with whole seconds, rounded down.
-  var text: String { WallTime(seconds: microseconds / 1_000_000).text }
+  var text: String { WallTime.text(secondsSince1970: microseconds / 1_000_000) }
 
   /// Days from the Unix epoch to a date of the proleptic Gregorian calendar, by counting from the first of March.
   private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {

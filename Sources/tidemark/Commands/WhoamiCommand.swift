@@ -17,7 +17,8 @@ struct WhoamiCommand: Command {
       context.terminal.print(context.terminal.bold(Terminal.safe(account.name)))
       context.terminal.print("user     \(Terminal.safe(account.user))")
       context.terminal.print("server   \(account.server)")
-      let renewed = account.expiresAt.map { "; the access token is renewed by \(WallTime(seconds: $0).text)" } ?? ""
+      let renewed =
+        account.expiresAt.map { "; the access token is renewed by \(WallTime.text(secondsSince1970: $0))" } ?? ""
       context.terminal.print(account.isSignedIn ? "session  signed in\(renewed)" : "session  nobody is signed in")
     }
     if account.isSignedIn { return .success }
