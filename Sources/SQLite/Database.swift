@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// One connection to one SQLite file.
 ///
@@ -189,10 +190,18 @@ public final class Database {
     let reason = String(cString: sqlite3_errmsg(handle))
     return switch code & 0xff {
     case SQLITE_FULL: .diskFull(path: path)
+    case SQLITE_IOERR where isForWantOfRoom(code): .diskFull(path: path)
     case SQLITE_BUSY, SQLITE_LOCKED: .busy(path: path)
     case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged(path: path, reason: reason)
     default: .statement(sql: sql, code: code, reason: reason)
     }
+  }
+
+  /// Whether a failure of the disk is one of a full disk or quota: also a database that is only read needs a little room,
+  /// for the memory that its readers share (`SQLITE_IOERR_SHMSIZE`).
+  private func isForWantOfRoom(_ code: Int32) -> Bool {
+    let reason = sqlite3_system_errno(handle)
+    return code == SQLITE_IOERR | 19 << 8 || reason == ENOSPC || reason == EDQUOT
   }
 }
 

@@ -66,7 +66,7 @@ struct CrashScenarios {
         [ $free -gt $left ] && fallocate -l $(( (free - left) * 4096 )) ../fill
         if "$T" sync > ../../said 2>&1; then clean=$((clean + 1)); else
           clean=0
-          grep -q -i -E 'full|No space' ../../said || { echo "left $left: says nothing of a full disk:"; cat ../../said; }
+          grep -q -i -E 'disk is full|No space' ../../said || { echo "left $left: says nothing of a full disk:"; cat ../../said; }
         fi
         [ "$(member title < tasks/t.json)" = "mine $left" ] || { echo "left $left: the file lost its text"; cat tasks/t.json; }
         rm -f ../fill
@@ -111,7 +111,7 @@ struct CrashScenarios {
       printf '%s' '{"id": "\(Scene.id)", "title": "two"' | dd of=tasks/t.json conv=notrunc status=none
       printf '%-200s' '{"id": "\(Scene.id)", "title": "two", "notes": "first"}' > ../../text
       head -c $(stat -c %s tasks/t.json) ../../text | dd of=tasks/t.json conv=notrunc status=none
-      until "$T" status > ../../said 2>&1; grep -q -i -E 'full|No space' ../../said; do sleep 0.1; done
+      until "$T" status > ../../said 2>&1; grep -q -i -E 'disk is full|No space' ../../said; do sleep 0.1; done
       rm ../fill
       until [ "$(row \(Scene.id) | member title)" = two ]; do sleep 0.1; done
       echo full-over
