@@ -21,7 +21,7 @@ help:
 	@echo "make test-clients  run the real Python clients against 'tidemark serve' (SERVICES=\"auth rest\" for some)"
 	@echo "make sim      live thousands of simulated days of several replicas (SEEDS=1..2000)"
 	@echo "make sim-sabotage  show which classic faults, put in one at a time, the simulated days catch (FAULTS=\"a b\" for some)"
-	@echo "make fuzz     let coverage lead strange inputs to the readers of JSON, queries, frames and settings (SECONDS=60 each)"
+	@echo "make fuzz     let coverage lead strange inputs to the readers of what strangers wrote (SECONDS=60 each, TARGETS=\"json git\" for some)"
 	@echo "make soak     hours: long sets of seeds, 500 kills of a real watcher, 10,000 races of saves, an hour of a running one"
 	@echo "make release  build the program for use: .build/release/tidemark"
 	@echo "make install  put it into $(PREFIX)/bin"
@@ -96,13 +96,17 @@ sim-sabotage:
 
 # What it finds lies in .build/fuzz, and is kept for the next time.
 SECONDS ?= 60
+TARGETS ?= json rows merges names settings git photos frames realtime answers query requests
 fuzz:
 	$(SWIFT) build -c release --product tidemark-fuzz --scratch-path .build/fuzz-build --sanitize=fuzzer -Xswiftc -DFUZZER
-	@for target in json query frames settings; do \
+	@for target in $(TARGETS); do \
 	  mkdir -p .build/fuzz/$$target; \
-	  FUZZ=$$target "$$($(SWIFT) build -c release --scratch-path .build/fuzz-build --show-bin-path)/tidemark-fuzz" \
+	  echo "$$target:"; \
+	  FUZZ=$$target SEEDS=.build/fuzz/$$target \
+	    "$$($(SWIFT) build -c release --scratch-path .build/fuzz-build --show-bin-path)/tidemark-fuzz" \
 	    -max_total_time=$(SECONDS) -max_len=4096 -artifact_prefix=.build/fuzz/$$target- -verbosity=0 -print_final_stats=1 \
-	    .build/fuzz/$$target || exit 1; \
+	    .build/fuzz/$$target $$(ls -d Tests/FuzzingTests/Corpus/$$target 2>/dev/null) \
+	    $$(if [ $$target = photos ]; then echo Tests/ImagesTests/Fixtures; fi) || exit 1; \
 	done
 
 # Some hours. What `make test` does of each in seconds, to the full.

@@ -67,7 +67,8 @@ let package = Package(
       path: "Sources/Simulator", swiftSettings: strict),
 
     .executableTarget(
-      name: "tidemark-fuzz", dependencies: ["FileWorkspace", "StandInServer", "LosslessJSON", "WebSocket"],
+      name: "tidemark-fuzz",
+      dependencies: ["FileWorkspace", "StandInServer", "SupabaseAPI", "LosslessJSON", "WebSocket", "Images"],
       path: "Sources/Fuzzing", swiftSettings: strict),
 
     .executableTarget(
@@ -100,7 +101,7 @@ let package = Package(
     .testTarget(name: "TidemarkTests", dependencies: ["tidemark"], exclude: ["Goldens"], swiftSettings: strict),
     .testTarget(
       name: "SimulatorTests", dependencies: ["tidemark-sim"], exclude: ["Days"], swiftSettings: strict),
-    .testTarget(name: "FuzzingTests", dependencies: ["tidemark-fuzz"], swiftSettings: strict),
+    .testTarget(name: "FuzzingTests", dependencies: ["tidemark-fuzz"], exclude: ["Corpus"], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests", dependencies: ["tidemark", "offline-tasks", "tidemark-conformance"], swiftSettings: strict),
   ]

@@ -4,6 +4,18 @@ import Glibc
 
   private let chosen = FuzzTarget(rawValue: getenv("FUZZ").map { String(cString: $0) } ?? "")
 
+  /// What libFuzzer calls first: lays what means something into the folder that `SEEDS` names, to begin with.
+  @_cdecl("LLVMFuzzerInitialize")
+  public func layOutSeeds(_ count: UnsafeMutableRawPointer?, _ words: UnsafeMutableRawPointer?) -> CInt {
+    guard let chosen, let folder = getenv("SEEDS").map({ String(cString: $0) }) else { return 0 }
+    for (number, seed) in chosen.corpus.enumerated() {
+      guard let file = fopen("\(folder)/seed-\(number)", "w") else { continue }
+      fwrite(seed, 1, seed.count, file)
+      fclose(file)
+    }
+    return 0
+  }
+
   /// What libFuzzer calls with each of its inputs (https://llvm.org/docs/LibFuzzer.html).
   @_cdecl("LLVMFuzzerTestOneInput")
   public func fuzzOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -20,7 +32,8 @@ import Glibc
       tidemark-fuzz TARGET [SEED [COUNT]]
 
       Gives a reader COUNT inputs (100000 by default) that a SEED (1) makes of its corpus, and ends at the first that it
-      does not stand. TARGET is json, query, frames or settings. 'make fuzz' lets coverage lead instead.
+      does not stand. 'make fuzz' lets coverage lead instead. TARGET is one of:
+        \(FuzzTarget.allCases.map(\.rawValue).joined(separator: ", "))
       """
 
     static func main() {
