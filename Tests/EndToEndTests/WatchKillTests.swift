@@ -15,15 +15,22 @@ struct WatchKillTests {
      {"kind": "latency", "milliseconds": 5, "jitter": 60, "times": null, "probability": 0.5}]
     """
 
-  /// What people did, which nothing may lose.
+  /// What people did, and so what everybody is to see in the end.
   private struct Account {
-    /// The last value that was saved of a column, by the row's key.
-    var titles: [String: String] = [:]
-    var notes: [String: String] = [:]
-    /// Titles of new files, each of which must be one row.
+    /// What was saved last of a row's columns, by its key; each column has one person who edits it.
+    var shared: [String: Row] = [:]
+    /// Titles of new files, each of which is one row; without those that were removed again, which are none.
     var added: Set<String> = []
-    /// Titles of files that were added and removed again.
-    var removed: Set<String> = []
+  }
+
+  /// What a row says.
+  private struct Row: Comparable, CustomStringConvertible {
+    var title: String
+    var notes: String?
+
+    static func < (left: Row, right: Row) -> Bool { (left.title, left.notes ?? "") < (right.title, right.notes ?? "") }
+
+    var description: String { "'\(title)' with \(notes.map { "'\($0)'" } ?? "no notes")" }
   }
 
   private static let sharedCount = 12
@@ -35,8 +42,7 @@ struct WatchKillTests {
     var account = Account()
     for number in 0..<Self.sharedCount {
       let id = UUID().uuidString.lowercased()
-      account.titles[id] = "shared \(number)"
-      account.notes[id] = "none yet"
+      account.shared[id] = Row(title: "shared \(number)", notes: "none yet")
       try a.write(
         "tasks/shared-\(number).json",
         #"{"id": "\#(id)", "title": "shared \#(number)", "notes": "none yet", "done": false}"#)
@@ -45,19 +51,20 @@ struct WatchKillTests {
     let names = try a.tasks().filter { $0.hasPrefix("shared") }
     try #require(names.count == Self.sharedCount)
     try await site.misbehave(Self.trouble)
-    let other = try await b.watch()
+    var other = try await b.watch()
     var random = SystemRandomNumberGenerator()
     for round in 0..<Self.killCount {
       // Killed at any time: also while it starts, and while it settles what the one before left.
       let program = try Program(["-C", a.path, "watch"])
       if Int.random(in: 0..<4, using: &random) > 0 { await program.said(1) }
+      let told = other.lineCount
       var edits = 0
       for name in names.shuffled(using: &random).prefix(Int.random(in: 1...6, using: &random)) {
-        try Self.change(a, name, "title", "title \(round) \(name)") { account.titles[$0] = $1 }
+        try Self.change(a, name, "title", "title \(round) \(name)") { account.shared[$0]?.title = $1 }
         edits += 1
       }
       for name in names.shuffled(using: &random).prefix(Int.random(in: 0...3, using: &random)) {
-        try Self.change(b, name, "notes", "notes \(round) \(name)") { account.notes[$0] = $1 }
+        try Self.change(b, name, "notes", "notes \(round) \(name)") { account.shared[$0]?.notes = $1 }
       }
       try a.write("tasks/added-\(round).json", #"{"title": "added-\#(round)"}"#)
       account.added.insert("added-\(round)")
@@ -65,18 +72,27 @@ struct WatchKillTests {
       if round % 3 == 2, a.exists("tasks/\(old).json") {
         try a.remove("tasks/\(old).json")
         account.added.remove(old)
-        account.removed.insert(old)
       }
-      await program.said(1 + Int.random(in: 0...edits, using: &random))
+      // Before anything is sent, in the middle of it, and after some of it has come to the other folder.
+      if Bool.random(using: &random) {
+        await program.said(1 + Int.random(in: 0...edits, using: &random))
+      } else {
+        await other.said(told + Int.random(in: 1...6, using: &random))
+      }
       program.signal(SIGKILL)
       _ = await program.finished()
+      if Int.random(in: 0..<5, using: &random) == 0 {
+        other.signal(SIGKILL)
+        _ = await other.finished()
+        other = try await b.watch()
+      }
     }
     await other.stop()
     try await site.misbehave("[]")
     // Of so many kills many removals may be left that are seen at once: they were meant.
     _ = try await a.run("confirm")
     try await Self.settle([a, b])
-    try await Self.expect(account, in: [a, b])
+    try await Self.expect(account, of: site, in: [a, b])
   }
 
   /// Saves as editors do, beside the file and then over it; a file that lies elsewhere just now is left alone.
@@ -109,30 +125,28 @@ struct WatchKillTests {
     Issue.record("no end of work")
   }
 
-  /// Every text that was saved stands in a file, in a side file or in the trash, and the folders show the same rows once.
-  private static func expect(_ account: Account, in replicas: [Replica]) async throws {
-    var folders: [[String: String]] = []
-    var kept = ""
+  /// The server's rows are what people saved last, each once; both folders show the same, and ask nobody anything.
+  private static func expect(_ account: Account, of site: Site, in replicas: [Replica]) async throws {
+    let rows = try await site.rows("tasks")
+    for (id, wanted) in account.shared {
+      let found = rows.filter { $0["id"] as? String == id }
+      #expect(found.count == 1 && row(found[0]) == wanted, "\(found.map(row)) where \(wanted) was saved")
+    }
+    let others = rows.filter { row in account.shared[row["id"] as? String ?? ""] == nil }.map { row($0).title }
+    #expect(others.sorted() == account.added.sorted())
     for replica in replicas {
-      var titles: [String: String] = [:]
-      for name in try replica.tasks() {
-        kept += try replica.text("tasks/\(name)")
-        guard [".mine.", ".deleted.", ".refused.", ".problem."].allSatisfy({ !name.contains($0) }) else { continue }
-        let row = try replica.row("tasks/\(name)")
-        // The key of a new file comes into it after a while.
-        guard let id = row["id"] as? String, let title = row["title"] as? String else { continue }
-        #expect(titles.updateValue(title, forKey: id) == nil, "two files are \(id)")
-      }
-      folders.append(titles)
-      for path in FileManager.default.enumerator(atPath: "\(replica.path)/.tidemark/trash") ?? .init() {
-        kept += (path as? String).flatMap { try? replica.text(".tidemark/trash/\($0)") } ?? ""
-      }
+      let names = try replica.tasks()
+      #expect(
+        names.allSatisfy { name in [".mine.", ".deleted.", ".refused.", ".problem."].allSatisfy { !name.contains($0) } }
+      )
+      #expect(
+        try names.map { row(try replica.row("tasks/\($0)")) }.sorted() == rows.map(row).sorted(), "in \(replica.path)")
+      let status = try await replica.status()
+      #expect(status["pending"] as? Int == 0 && status["conflicted"] as? Int == 0, "\(status)")
     }
-    for (id, title) in folders[0] where folders[1][id] != nil { #expect(folders[1][id] == title) }
-    let added = folders[1].values.filter { $0.hasPrefix("added") }
-    #expect(Set(added).count == added.count)
-    for text in Array(account.titles.values) + account.notes.values + account.added {
-      #expect(kept.contains("\"\(text)\""), "\(text) is lost")
-    }
+  }
+
+  private static func row(_ members: [String: Any]) -> Row {
+    Row(title: members["title"] as? String ?? "", notes: members["notes"] as? String)
   }
 }

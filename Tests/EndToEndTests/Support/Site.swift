@@ -65,6 +65,14 @@ final class Site {
     #expect((response as? HTTPURLResponse)?.statusCode == 200)
   }
 
+  /// All rows of a table, whoever's they are.
+  func rows(_ table: String) async throws -> [[String: Any]] {
+    var request = URLRequest(url: try #require(URL(string: "\(url)/rest/v1/\(table)?select=*")))
+    request.setValue(serviceKey, forHTTPHeaderField: "apikey")
+    let (data, _) = try await URLSession.shared.data(for: request)
+    return try #require(JSONSerialization.jsonObject(with: data) as? [[String: Any]])
+  }
+
   /// Makes a workspace of the site's one user.
   func workspace(_ name: String, isFirst: Bool, options: [String] = []) async throws -> Replica {
     let account = [isFirst ? "--sign-up" : "--sign-in", "me@example.com", "--password-file", "\(path)/password"]
