@@ -123,7 +123,8 @@ final class FileWatch: Sendable {
     }
   }
 
-  private var watchIsOver: Bool { isOver.load(ordering: .sequentiallyConsistent) }
+  /// Whether it was told to stop: what was noticed and not looked at is found by the next start.
+  var watchIsOver: Bool { isOver.load(ordering: .sequentiallyConsistent) }
 
   /// Tells where the kernel does not report others' changes, and has those folders listed.
   private func tellKinds() {

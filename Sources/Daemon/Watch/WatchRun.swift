@@ -169,6 +169,7 @@ public final class WatchRun: Sendable {
 
   private func files(_ watch: FileWatch) async throws {
     for await look in watch.looks {
+      if watch.watchIsOver { return }
       switch look {
       case .everything(let reason):
         if let reason { say(WorkspaceEvent(.note, "", reason)) }

@@ -127,14 +127,25 @@ struct MirrorJournal: WriteBackJournal {
   }
 
   func replacedFiles() throws -> [ReplacedFile] {
+    try client.read { try $0.database.rows("SELECT * FROM replaced_file").compactMap(replacedFile) }
+  }
+
+  func replacedFile(_ path: String) throws -> ReplacedFile? {
     try client.read { transaction in
-      try transaction.database.rows("SELECT * FROM replaced_file").compactMap { row in
-        guard let path = row.text("path"), let hash = row.text("hash").flatMap({ ContentHash($0) }) else { return nil }
-        return ReplacedFile(
-          path: path, origin: row.text("origin") ?? "", hash: hash, stamp: SeenFile(row)?.stamp,
-          since: row.integer("since") ?? 0, context: row.text("context") ?? "")
-      }
+      try transaction.database.first("SELECT * FROM replaced_file WHERE path = ?", [.text(path)]).flatMap(replacedFile)
     }
+  }
+
+  /// Whether there is any replaced file.
+  func hasReplacedFiles() throws -> Bool {
+    try client.read { try $0.database.first("SELECT 1 FROM replaced_file LIMIT 1") != nil }
+  }
+
+  private func replacedFile(_ row: SQLiteRow) -> ReplacedFile? {
+    guard let path = row.text("path"), let hash = row.text("hash").flatMap({ ContentHash($0) }) else { return nil }
+    return ReplacedFile(
+      path: path, origin: row.text("origin") ?? "", hash: hash, stamp: SeenFile(row)?.stamp,
+      since: row.integer("since") ?? 0, context: row.text("context") ?? "")
   }
 
   func updateReplaced(_ file: ReplacedFile) throws {

@@ -62,6 +62,7 @@ extension Workspace {
     for collection in collections { try settleBlanks(collection, after: Self.absenceProof, &report) }
     try writeDueKeys(&report)
     try takeLateTexts(&report)
+    try replaced.sweep(now: now.nanoseconds / 1_000_000)
     report.add(try writeProblemNotes())
     sweepTrash()
     sweptAt = now
@@ -78,7 +79,7 @@ extension Workspace {
     if !lookAgain.isEmpty { times.append(again.due(first: settings.settle)) }
     if let due = try nextProblemNote() { times.append(due) }
     if let since = waitingBlanks.values.map(\.since).min() { times.append(since + Self.absenceProof) }
-    if try !journal.replacedFiles().isEmpty { times.append(sweptAt + Self.sweepInterval) }
+    if try journal.hasReplacedFiles() { times.append(sweptAt + Self.sweepInterval) }
     try client.read { transaction in
       if let due = try Mirror(transaction).nextKeyDue() { times.append(due) }
       for collection in collections {

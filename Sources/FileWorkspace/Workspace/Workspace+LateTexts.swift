@@ -5,8 +5,10 @@ extension Workspace {
   /// Takes texts that were saved into files after these had left their paths (DESIGN section 7, step 4).
   ///
   /// Each is diffed against the base it was made from, as a save at the path would be; the text goes to the trash too.
-  func takeLateTexts(_ report: inout WorkspaceReport) throws {
-    for late in try replaced.lateTexts() {
+  ///
+  /// - Parameter paths: Where to look among the files that have left their paths; `nil` for all.
+  func takeLateTexts(at paths: [String]? = nil, _ report: inout WorkspaceReport) throws {
+    for late in try replaced.lateTexts(at: paths) {
       let origin = late.replaced.origin
       try keep([TrashItem(origin: origin, bytes: late.bytes, reason: "saved into a file that had been replaced")])
       // Another row's file may lie at the path by now: the text is of the row that the file was.
@@ -23,7 +25,6 @@ extension Workspace {
       try replaced.acknowledge(late)
       report.note(.note, origin, "was saved into after it had been replaced; that text is in the trash")
     }
-    try replaced.sweep(now: now.nanoseconds / 1_000_000)
   }
 
   private func takeLate(

@@ -234,7 +234,7 @@ public actor Workspace {
     var report = WorkspaceReport()
     var listings: Set<String> = []
     var byFolder: [String: [String]] = [:]
-    var hasLateTexts = false
+    var replacedPaths: [String] = []
     for path in paths {
       guard let collection = collection(of: path) else {
         if let photos = photoTables.first(where: { $0.settings.holds(path) }),
@@ -242,7 +242,7 @@ public actor Workspace {
         {
           photosToLook[photos.collection.folder, default: []].insert(name)
         }
-        hasLateTexts = hasLateTexts || WorkspacePath.folder(of: path) == StateFolder.replaced
+        if WorkspacePath.folder(of: path) == StateFolder.replaced { replacedPaths.append(path) }
         continue
       }
       switch FileNames.kind(of: WorkspacePath.name(of: path)) {
@@ -272,7 +272,7 @@ public actor Workspace {
         try lookAtPhotos(of: collection, &report)
       }
     }
-    if hasLateTexts { try takeLateTexts(&report) }
+    if !replacedPaths.isEmpty { try takeLateTexts(at: replacedPaths, &report) }
     return report
   }
 

@@ -51,12 +51,11 @@ public struct ReplacedFiles: Sendable {
   /// Finds texts that were saved into files after they had left their paths.
   ///
   /// A file that is being written, or is empty since an editor has just cut it, is reported by a later call.
-  public func lateTexts() throws -> [LateText] {
-    var late: [LateText] = []
-    for entry in try journal.replacedFiles() {
-      if let text = try lateText(entry) { late.append(text) }
-    }
-    return late
+  ///
+  /// - Parameter paths: Where to look; `nil` for all of them, of which there may be many thousands.
+  public func lateTexts(at paths: [String]? = nil) throws -> [LateText] {
+    let entries = try paths?.compactMap { try journal.replacedFile($0) } ?? journal.replacedFiles()
+    return try entries.compactMap(lateText)
   }
 
   private func lateText(_ entry: ReplacedFile) throws -> LateText? {

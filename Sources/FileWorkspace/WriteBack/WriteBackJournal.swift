@@ -125,6 +125,9 @@ public protocol WriteBackJournal: Sendable {
   /// All replaced files that were not forgotten.
   func replacedFiles() throws -> [ReplacedFile]
 
+  /// The replaced file at a path, if there is one.
+  func replacedFile(_ path: String) throws -> ReplacedFile?
+
   /// Stores an entry, in place of the one with its path where there is one.
   func updateReplaced(_ file: ReplacedFile) throws
 

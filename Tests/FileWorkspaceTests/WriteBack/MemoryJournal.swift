@@ -49,6 +49,10 @@ final class MemoryJournal: WriteBackJournal {
 
   func replacedFiles() throws -> [ReplacedFile] { state.withLock { $0.replaced } }
 
+  func replacedFile(_ path: String) throws -> ReplacedFile? {
+    state.withLock { $0.replaced.first { $0.path == path } }
+  }
+
   func updateReplaced(_ file: ReplacedFile) throws {
     state.withLock { state in
       state.replaced.removeAll { $0.path == file.path }

@@ -203,6 +203,25 @@ struct WriteBackTests {
     #expect(try world.journal.replacedFiles().isEmpty)
   }
 
+  @Test("of many replaced files only the named ones are looked at")
+  func namedOnes() throws {
+    let world = try WriteBackWorld()
+    let paths = (0..<100).map { "\(StateFolder.replaced)/\($0).json" }
+    try world.files.person.createFolder(StateFolder.replaced)
+    for path in paths {
+      try world.files.person.save(path, WriteBackWorld.saved)
+      try world.journal.updateReplaced(
+        ReplacedFile(
+          path: path, origin: WriteBackWorld.path, hash: ContentHash(of: WriteBackWorld.old), stamp: nil, since: 0,
+          context: ""))
+    }
+    world.files.restart()
+    let late = try world.replacedFiles.lateTexts(at: [paths[7], "\(StateFolder.replaced)/none.json"])
+    #expect(late.map(\.replaced.path) == [paths[7]])
+    #expect(world.files.operationCount <= 3, "one file is looked at")
+    #expect(try world.replacedFiles.lateTexts().count == paths.count)
+  }
+
   @Test("where nobody can tell who has a file open it stays for a day")
   func noLeases() throws {
     let world = try WriteBackWorld(Self.poorer { $0.canLease = false })
