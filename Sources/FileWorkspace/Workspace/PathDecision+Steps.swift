@@ -77,7 +77,7 @@ extension PathDecision {
     var delay = Workspace.keyDelay
     // A draft laid over the file, or a key that was taken out: it is written again, in its time. Another row's key must not
     // stay there for long: were that row's file gone, this one would be taken for it.
-    if case .row(let file) = reading.file, file.key != entry.base.key, entry.keyDueAt == nil {
+    if case .row(let file) = reading.file, file.key != entry.base.key || isCopyOverOriginal, entry.keyDueAt == nil {
       needsKey = true
       if file.key != nil { delay = .zero }
     }
@@ -121,7 +121,10 @@ extension PathDecision {
     if file.key != key {
       // A copy's key is another row's: it must not stay there for long. A person's new file may still be open.
       made.keyDueAt = workspace.now + (file.key == nil ? Workspace.keyDelay : .zero)
-      if file.key != nil { result.again.append(reading.path) }
+      if let original = file.key {
+        result.again.append(reading.path)
+        result.copies.append((key, original))
+      }
     }
     if let content = reading.content { made.seen = SeenFile(content.status, content.hash, at: workspace.now) }
     made.wasSeen = true

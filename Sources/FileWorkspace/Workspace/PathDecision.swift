@@ -14,6 +14,8 @@ struct DecisionParts: Sendable {
   var deliberateTexts: [PathKey: ContentHash] = [:]
   /// The rows that are changed back and forth.
   var changeBacks = ChangeBacks()
+  /// The rows of files that were copies of others' a moment ago.
+  var copies = RecentCopies()
   /// What becomes of a file of which nothing is known and that differs from its row.
   var adoptsAs = AdoptionChoice.each
   /// Files whose edits may blank columns at once; `nil` for all.
@@ -33,6 +35,8 @@ struct DecisionResult: Sendable {
   var lookAgain: [String] = []
   /// Edits of rows' files that were queued or held.
   var edits: [RowEdit] = []
+  /// Copies that became rows of their own.
+  var copies: [(key: RowKey, original: RowKey)] = []
   /// Files whose rewriting waits for an editor.
   var waiting: [(path: String, marker: String)] = []
   var namesTaken: [String] = []
@@ -57,6 +61,8 @@ struct PathDecision {
   var isFromOlderText = false
   /// Whether a change of the path in hand waits for an editor.
   var isWaiting = false
+  /// Whether the file in hand was its own row's copy until it was moved here, so that it says the copy's key.
+  var isCopyOverOriginal = false
   /// Whether a side file of the path in hand is to go: until it has gone its row counts as changed, so that a process that
   /// dies before finds it again.
   var closesSide = false
@@ -86,7 +92,16 @@ struct PathDecision {
     }
     result.namesTaken.append(WorkspacePath.name(of: reading.path))
     var reading = reading
+    isCopyOverOriginal = false
     let entry = try mirror.entry(path: reading.path)
+    if let entry, case .row(var file) = reading.file, let key = file.key,
+      workspace.copies.isCopy(key, of: entry.base.key, at: workspace.now)
+    {
+      // It lay beside the file that it takes the place of: a program's new text, which was to be looked at only here.
+      file.key = entry.base.key
+      reading.file = .row(file)
+      isCopyOverOriginal = true
+    }
     if reading.isEmpty {
       reading.file = .row(FileRow(values: [:], key: nil))
       let before = try entry ?? owner(of: reading, besides: nil)

@@ -18,7 +18,8 @@ extension Workspace {
     return DecisionParts(
       files: files, makeID: environment.makeID, now: now, newFileKeys: newFileKeys,
       troubled: Set(try Problems(transaction).paths().map(PathKey.init)), deliberateTexts: deliberateTexts,
-      changeBacks: changeBacks, adoptsAs: adoptsAs, mayBlank: mayBlank, editorMarker: { markers.marker(of: $0) })
+      changeBacks: changeBacks, copies: copies, adoptsAs: adoptsAs, mayBlank: mayBlank,
+      editorMarker: { markers.marker(of: $0) })
   }
 
   /// Looks whether git is at work; its changes count only when it has finished.

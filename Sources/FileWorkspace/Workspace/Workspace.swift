@@ -91,6 +91,8 @@ public actor Workspace {
   var newFileKeys: [PathKey: RowKey] = [:]
   /// The rows that are changed back and forth.
   var changeBacks = ChangeBacks()
+  /// The rows of files that were copies of others' a moment ago.
+  var copies = RecentCopies()
   /// The git repository that the workspace lies in, once one was found.
   var repository: GitRepository?
   let findRepository: @Sendable () -> GitRepository?

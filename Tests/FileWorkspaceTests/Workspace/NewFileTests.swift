@@ -183,6 +183,40 @@ struct NewFileTests {
     #expect(try replica.isClear)
   }
 
+  @Test("a text that lay beside its file for a while under a name of its own, and is moved over it then, is its save")
+  func slowTemporaryFile() async throws {
+    let world = try await TaskWorld.make([task(1, "Milk", notes: "two"), task(2, "Bread")])
+    let replica = try world.replica()
+    try await replica.sync()
+    let text = try #require(replica.text("milk.json"))
+    try replica.write("tmpx7_k2q1.json", text.replacing("Milk", with: "Oat milk"))
+    try await replica.settle()
+    #expect(world.rows.count == 3)
+    try replica.files.person.rename("tasks/tmpx7_k2q1.json", "tasks/milk.json")
+    try await replica.settle()
+    #expect(world.rows.keys.sorted() == [key(1), key(2)])
+    #expect(world.rows[key(1)]?["title"] == "Oat milk")
+    #expect(world.rows[key(1)]?["notes"] == "two")
+    #expect(replica.names == ["bread.json", "milk.json"])
+    #expect(replica.json("milk.json")?["id"] == .string(key(1)))
+    #expect(try replica.isClear)
+  }
+
+  @Test("a copy that is moved over its original much later takes its place")
+  func lateMoveOverOriginal() async throws {
+    let world = try await TaskWorld.make([task(1, "Milk")])
+    let replica = try world.replica()
+    try await replica.sync()
+    try replica.copy("milk.json", "again.json")
+    try await replica.settle()
+    let own = try #require(replica.json("again.json")?["id"]?.stringValue)
+    replica.advance(RecentCopies.window)
+    try replica.files.person.rename("tasks/again.json", "tasks/milk.json")
+    try await replica.settle()
+    #expect(Array(world.rows.keys) == [own])
+    #expect(replica.json("milk.json")?["id"] == .string(own))
+  }
+
   @Test("a copy that is put back with its original's key gets its own again")
   func copyPutBack() async throws {
     let world = try await TaskWorld.make([task(1, "Milk")])
