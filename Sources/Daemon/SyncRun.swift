@@ -104,16 +104,20 @@ extension OpenWorkspace {
 
   /// Reads the photos that are new or have changed, those too that were left alone only a moment ago.
   private func readPhotos(_ take: (WorkspaceReport) -> Void) async throws {
-    for _ in 0..<Self.photoRounds {
+    let clock = environment.clock
+    var patience = Self.photoPatience
+    while true {
       take(try await PhotoTransfers(workspace).run(isOnline: false).report)
-      guard let due = try await workspace.nextPhotoReadDue() else { return }
-      try await environment.clock.sleep(for: max(.milliseconds(20), due - environment.clock.now()))
+      guard let due = try await workspace.nextPhotoReadDue(), patience > .zero else { return }
+      let pause = max(.milliseconds(20), due - clock.now())
+      try await clock.sleep(for: pause)
+      patience -= pause
       take(try await workspace.look(at: []))
     }
   }
 
-  /// How often a single run looks again at photos that somebody still writes to.
-  private static let photoRounds = 5
+  /// How long a single run waits for photos that somebody still writes to, besides the time that reading others takes.
+  private static let photoPatience = Duration.seconds(5)
 
   /// Sends what waits, reads what changed, and writes that into files: of many rows the first while the others are on
   /// their way.

@@ -34,6 +34,8 @@ private struct RacingPerson: Sendable {
   let titles: [String]
   /// How long after its moment each save begins, in microseconds: a race is looked at in all its parts.
   let delays: [UInt32]
+  /// The file's number before anything of the round has happened: later it may be replaced already.
+  let inode: ino_t
 
   private var path: String { "\(replica.path)/tasks/\(name)" }
 
@@ -42,11 +44,9 @@ private struct RacingPerson: Sendable {
   /// - Returns: How many saves began while the watcher had a text for the file on its way.
   func save() throws -> Int {
     var buffer = try replica.text("tasks/\(name)")
-    var before = stat()
-    guard stat(path, &before) == 0 else { throw POSIXError(.ENOENT) }
     let held = way == .inPlaceHeldOpen ? open(path, O_WRONLY | O_CLOEXEC) : -1
     defer { if held >= 0 { close(held) } }
-    waitForMoment(leaving: before.st_ino)
+    waitForMoment()
     var racing = 0
     for (title, delay) in zip(titles, delays) {
       usleep(delay)
@@ -58,7 +58,7 @@ private struct RacingPerson: Sendable {
     return racing
   }
 
-  private func waitForMoment(leaving inode: ino_t) {
+  private func waitForMoment() {
     var found = stat()
     while moment != .atOnce {
       if stat(path, &found) == 0, found.st_ino != inode { return }
@@ -179,7 +179,8 @@ struct SaveRaceTests {
           moment: SaveMoment.allCases.randomElement(using: &random) ?? .atOnce,
           readsAnew: way != .inPlaceHeldOpen && .random(using: &random),
           titles: (1...count).map { "mine \(round).\(number).\($0)" },
-          delays: (1...count).map { _ in UInt32.random(in: 0...12_000, using: &random) }))
+          delays: (1...count).map { _ in UInt32.random(in: 0...12_000, using: &random) },
+          inode: try Self.inode("\(scene.replica.path)/tasks/race\(number).json")))
     }
     let meets = (0..<Self.width).map { meetings.isTime(for: $0, using: &random) }
     account.racing += try await withThrowingTaskGroup(of: Int.self) { group in
@@ -199,6 +200,12 @@ struct SaveRaceTests {
       #expect(row["notes"] as? String == "theirs \(round)", "the server's change was turned back by \(person.way)")
     }
     account.rounds += Self.width
+  }
+
+  private static func inode(_ path: String) throws -> ino_t {
+    var found = stat()
+    guard stat(path, &found) == 0 else { throw POSIXError(.ENOENT) }
+    return found.st_ino
   }
 
   private func take(

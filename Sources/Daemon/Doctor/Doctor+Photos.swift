@@ -9,6 +9,9 @@ extension Doctor {
     _ project: Project, _ settings: WorkspaceSettings, _ store: EngineStore, _ user: String, _ token: Secret?
   ) async -> [DoctorCheck] {
     guard let token, settings.collections.contains(where: { $0.photos?.table != nil }) else { return [] }
+    guard project.services.storage != nil else {
+      return [DoctorCheck("photos", .note, "no Storage service is named; photos stay on this device")]
+    }
     let storage = StorageClient(project: project, http: environment.http)
     let tables = TableClient(project: project, http: environment.http)
     var checks: [DoctorCheck] = []
