@@ -42,6 +42,12 @@ struct PhotoArrival {
       return try expect(row, id)
     }
     let before = record
+    if state.row == nil { try takeAbsence(&record, state) }
+    // Another file has taken its place before its bytes came.
+    if record.state == .remote, record.path == nil, let row = state.row {
+      record.path = try newPath(for: row, id)
+      record.lastPath = record.path ?? record.lastPath
+    }
     try confirm(&record, state.row)
     if record.state == .unread || record.state == .failed, state.row?.object == record.object?.key {
       // What the file says is told when it was read.
@@ -51,8 +57,9 @@ struct PhotoArrival {
     let steps = decidePhoto(input(record, state))
     if record != before || !steps.isEmpty { try records.save(record) }
     if !steps.isEmpty { report.photosToDo += 1 }
-    for step in steps { try carryOut(step, &record, state) }
-    return true
+    var isDone = true
+    for step in steps { isDone = try carryOut(step, &record, state) && isDone }
+    return isDone && (record.path != nil || record.state != .remote || state.row == nil)
   }
 
   /// What the decision is made from, by the record and the row.
@@ -76,6 +83,18 @@ struct PhotoArrival {
       mayDownload: record.isWanted || record.seen != nil || state.row.map(table.settings.fetches) ?? false)
   }
 
+  /// There is no row, and no write that could make one, of a photo that was to have its first.
+  private func takeAbsence(_ record: inout PhotoRecord, _ state: PhotoRowState) throws {
+    guard record.object == nil else { return }
+    if state.isGone {
+      // It came and went before it was seen here that it names what was sent.
+      (record.object, record.sent) = (record.sent, nil)
+    } else if record.seen != nil, record.row != nil {
+      record.row = nil
+      try table.dropSent(&record, transaction)
+    }
+  }
+
   /// The row names what this device has sent: what it named before may go.
   private func confirm(_ record: inout PhotoRecord, _ row: PhotoRow?) throws {
     guard let sent = record.sent, let row, row.object == sent.key else { return }
@@ -85,7 +104,8 @@ struct PhotoArrival {
     }
     record.object = sent
     record.sent = nil
-    record.row = row.place
+    // What this device wrote of its place stays the base: the row may say another one already.
+    record.row = record.row ?? row.place
     if record.state == .sent { (record.state, record.reason, record.attempts) = (.stored, nil, 0) }
   }
 
@@ -96,7 +116,10 @@ struct PhotoArrival {
       let reason = "the server refused the photo's row: \(refused.message)"
       report.note(.refused, record?.lastPath ?? table.settings.folder, reason)
       guard var known = record else { continue }
-      if refused.write.operation == .insert { known.row = nil }
+      if refused.write.operation == .insert {
+        known.row = nil
+        try table.dropSent(&known, transaction)
+      }
       (known.state, known.reason, known.retryAt) = (.failed, reason, nil)
       try records.save(known)
       record = known
@@ -108,21 +131,25 @@ struct PhotoArrival {
 
   // MARK: Steps
 
-  private mutating func carryOut(_ step: PhotoStep, _ record: inout PhotoRecord, _ state: PhotoRowState) throws {
+  /// Does what a decision says.
+  ///
+  /// - Returns: False where it must wait for the file of the row that the photo belongs to.
+  private mutating func carryOut(
+    _ step: PhotoStep, _ record: inout PhotoRecord, _ state: PhotoRowState
+  ) throws -> Bool {
     switch step {
     case .download:
       record.isWanted = true
       (record.state, record.reason, record.attempts, record.retryAt) = (.remote, nil, 0, nil)
-      if record.path == nil { record.path = try state.row.flatMap { try newPath(for: $0, record.id) } }
       try records.save(record)
     case .adopt:
-      guard let row = state.row else { return }
+      guard let row = state.row else { return true }
       record.object = PhotoObject(key: row.object, sha256: row.sha256, size: row.size)
       (record.sent, record.row, record.state, record.reason) = (nil, row.place, .stored, nil)
       try records.save(record)
-    case .moveFile(let place): try moveFile(&record, to: place)
+    case .moveFile(let place): return try moveFile(&record, to: place)
     case .trashFile:
-      guard let path = record.path, try files.status(path)?.stamp == record.seen?.stamp else { return }
+      guard let path = record.path, try files.status(path)?.stamp == record.seen?.stamp else { return true }
       try trash.take(path, origin: path, reason: "its row is gone from the server")
       try removeIfEmpty(WorkspacePath.folder(of: path))
       report.filesRemoved += 1
@@ -132,8 +159,9 @@ struct PhotoArrival {
     case .upload, .insertRow, .updateObject, .removeObject:
       if record.state == .stored || record.state == .sent { record.state = .waiting }
       try records.save(record)
-    case .read, .hold, .awaitOwner, .updatePlace, .deleteRow: return  // A matter of files.
+    case .read, .hold, .awaitOwner, .updatePlace, .deleteRow: break  // A matter of files.
     }
+    return true
   }
 
   /// A folder that held nothing but photos which are gone.
@@ -146,9 +174,9 @@ struct PhotoArrival {
     }
   }
 
-  private mutating func moveFile(_ record: inout PhotoRecord, to place: PhotoPlace) throws {
+  private mutating func moveFile(_ record: inout PhotoRecord, to place: PhotoPlace) throws -> Bool {
     let from = record.path
-    guard let target = try newPath(owner: place.owner, name: place.name, record.id, besides: from) else { return }
+    guard let target = try newPath(owner: place.owner, name: place.name, record.id, besides: from) else { return false }
     (record.row, record.owner) = (place, place.owner)
     if let from, from != target, record.seen != nil {
       try files.createFolder(WorkspacePath.folder(of: target), isPrivate: false)
@@ -167,21 +195,18 @@ struct PhotoArrival {
     }
     (record.path, record.lastPath) = (target, target)
     try records.save(record)
+    return true
   }
 
   /// The file's bytes are nowhere else, and the row is about others: they become a photo of their own.
   private mutating func makeAnother(of record: inout PhotoRecord, _ state: PhotoRowState) throws {
     var another = record
     another.number = 0
+    try table.dropSent(&another, transaction)
     another.id = makeID()
-    (another.object, another.row, another.uploadKey) = (nil, nil, nil)
+    (another.object, another.row) = (nil, nil)
     (another.state, another.reason, another.attempts, another.retryAt) = (.waiting, nil, 0, nil)
     if another.owner == nil { another.state = .held }
-    if let sent = another.sent {
-      try PhotoLeftovers(transaction).add(
-        PhotoLeftover(object: sent.key, collection: record.collection, photo: record.id, owner: nil))
-      another.sent = nil
-    }
     guard state.row != nil, let path = record.path else {
       try records.remove(id: record.id)
       try records.save(another)
@@ -271,6 +296,7 @@ extension Workspace {
       guard let next else { break }
       last = next
     }
+    report.add(try releasePhotos(of: table))
     try chooseNewestPhotos(of: table)
   }
 

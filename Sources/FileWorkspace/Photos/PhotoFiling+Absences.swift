@@ -71,6 +71,7 @@ extension PhotoFiling {
       report.queued += 1
     }
     try leave(record, waitingForOwner: false)
+    report.photosToDo += 1
     try records.remove(id: record.id)
     report.note(.deleted, record.lastPath, "photo")
   }

@@ -69,6 +69,10 @@ struct PhotoFiling {
         try add(file)
       }
     }
+    // What is still to come to a place that is taken now needs another.
+    for one in known where one.seen == nil && one.path.map({ present[PathKey($0)] != nil }) ?? false {
+      try transaction.touchRow(table.name, RowKey(one.id))
+    }
     return known.filter { $0.seen != nil && !found.contains($0.id) }
   }
 
@@ -141,12 +145,17 @@ struct PhotoFiling {
 
   /// Takes over where a file lies: whose it is and what it is called.
   private mutating func place(_ record: inout PhotoRecord, _ file: PhotoListing.Found) throws {
-    guard let owner = try owner(ofFolder: file.folder) else { return }
+    let isRenamed = WorkspacePath.name(of: record.lastPath) != file.name
+    let owner = try owner(ofFolder: file.folder)
+    guard let owner else {
+      // It belongs to whom it belonged to, but is called as its file is.
+      guard isRenamed, let row = record.row else { return }
+      return try setPlace(PhotoPlace(owner: row.owner, name: FileNames.composed(file.name)), of: &record)
+    }
     if record.state == .held {
       (record.state, record.reason) = (.waiting, nil)
       report.photosToDo += 1
     }
-    let isRenamed = WorkspacePath.name(of: record.lastPath) != file.name
     let name = isRenamed ? FileNames.composed(file.name) : record.row?.name ?? FileNames.composed(file.name)
     record.owner = owner
     try setPlace(PhotoPlace(owner: owner, name: name), of: &record)

@@ -25,17 +25,9 @@ struct PhotoReading {
       record.state = .waiting
       if record.object != nil { report.note(.edited, record.lastPath, "the picture") }
     }
-    if record.state == .waiting, record.owner == nil { hold(&record, &report) }
+    if record.state == .waiting, record.owner == nil { table.hold(&record, &report) }
     // What the row said meanwhile was left until now.
     try transaction.touchRow(table.name, RowKey(record.id))
-  }
-
-  private func hold(_ record: inout PhotoRecord, _ report: inout WorkspaceReport) {
-    let folder = WorkspacePath.name(of: WorkspacePath.folder(of: record.lastPath))
-    let reason =
-      "no '\(table.collection.folder)/\(folder).json' is there for the photos of this folder; make it, or rename the folder"
-    (record.state, record.reason) = (.held, reason)
-    report.note(.held, record.lastPath, reason)
   }
 
   /// A new file that is a known photo: moved in a way that gave it another number, or fetched for a row before its

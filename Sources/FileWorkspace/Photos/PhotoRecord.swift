@@ -260,6 +260,15 @@ struct PhotoRecords {
     try records("WHERE state = 'held' AND collection = ? AND absent_since IS NULL ORDER BY number", [.text(collection)])
   }
 
+  /// The photos that were read and have no row yet, but one that they are to belong to.
+  func unsent(_ collection: String) throws -> [PhotoRecord] {
+    try records(
+      """
+      INDEXED BY photo_in_state WHERE state IN ('waiting', 'failed') AND collection = ? AND owner IS NOT NULL
+        AND row_owner IS NULL AND object IS NULL ORDER BY number
+      """, [.text(collection)])
+  }
+
   /// The photos whose files are missing.
   func absent(_ collection: String) throws -> [PhotoRecord] {
     try records("INDEXED BY photo_absent WHERE collection = ? AND absent_since IS NOT NULL", [.text(collection)])
@@ -368,6 +377,14 @@ struct PhotoRecords {
         .optional(record.sent?.json.serialized()), .integer(record.isWanted ? 1 : 0),
       ])
     return try self.record(id: record.id) ?? record
+  }
+
+  /// Brings times near that lie ahead because the clock was set back.
+  func setBack(to now: WallTime) throws {
+    let (now, latest) = (SQLiteValue.integer(now.nanoseconds), (now + PhotoRetry.longest).nanoseconds)
+    try database.execute("UPDATE photo SET absent_since = ?1 WHERE absent_since > ?1", [now])
+    try database.execute("UPDATE photo SET retry_at = ?1 WHERE retry_at > ?1", [.integer(latest)])
+    try database.execute("UPDATE photo_leftover SET retry_at = ?1 WHERE retry_at > ?1", [.integer(latest)])
   }
 
   func remove(id: String) throws { try database.execute("DELETE FROM photo WHERE id = ?", [.text(id)]) }

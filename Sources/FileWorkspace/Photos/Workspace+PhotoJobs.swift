@@ -332,7 +332,8 @@ extension Workspace {
 enum PhotoRetry {
   /// How many tries a photo has before it is left to a person.
   static let attemptsMax = 6
-  private static let longest = Duration.seconds(600)
+  /// The longest wait between two tries.
+  static let longest = Duration.seconds(600)
 
   /// The wait after so many failures: two seconds, then ever longer.
   static func wait(after attempts: Int) -> Duration { min(.seconds(1 << min(attempts, 20)), longest) }

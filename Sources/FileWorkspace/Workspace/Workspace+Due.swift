@@ -122,7 +122,10 @@ extension Workspace {
       waitingBlanks[path]?.since = now
     }
     (again, listedAt, sweptAt, nextTrashSweep) = (Retry(), [:], WallTime(nanoseconds: 0), nil)
-    try client.transaction { try Mirror($0).setBack(to: now, keyDelay: Self.keyDelay) }
+    try client.transaction { transaction in
+      try Mirror(transaction).setBack(to: now, keyDelay: Self.keyDelay)
+      try PhotoRecords(transaction).setBack(to: now)
+    }
   }
 
   /// Whether files are missing whose fate another listing will decide.

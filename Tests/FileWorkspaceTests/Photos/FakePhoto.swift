@@ -63,15 +63,27 @@ extension TaskWorld {
 
   @discardableResult
   func ask(_ method: String, _ target: String, _ body: JSONValue? = nil) -> JSONValue {
-    (try? JSONValue(parsing: raw(method, target, body).body)) ?? .null
+    server.asOwner(method, target, body)
   }
 
   private func raw(_ method: String, _ target: String, _ body: JSONValue? = nil) -> StandInAnswer {
-    server.answer(
+    server.answerOwner(method, target, body)
+  }
+}
+
+extension StandIn {
+  /// What somebody does with the server's own tools.
+  @discardableResult
+  func asOwner(_ method: String, _ target: String, _ body: JSONValue? = nil) -> JSONValue {
+    (try? JSONValue(parsing: answerOwner(method, target, body).body)) ?? .null
+  }
+
+  fileprivate func answerOwner(_ method: String, _ target: String, _ body: JSONValue?) -> StandInAnswer {
+    answer(
       StandInRequest(
         method: method, target: target,
         fields: [
-          ("Host", "127.0.0.1"), ("apikey", server.serviceKey), ("Authorization", "Bearer \(server.serviceKey)"),
+          ("Host", "127.0.0.1"), ("apikey", serviceKey), ("Authorization", "Bearer \(serviceKey)"),
           ("Content-Type", "application/json"), ("Prefer", "return=representation"),
         ], body: body.map { Array($0.serialized().utf8) } ?? []))
   }

@@ -128,6 +128,26 @@ struct PhotoSyncTests {
     #expect(try one.isPhotoQuiet && two.isPhotoQuiet)
   }
 
+  @Test("renamed in a folder that belongs to no task, a photo has its new name wherever it goes then")
+  func renamedElsewhere() async throws {
+    let (world, one, two) = try await pair()
+    try one.drop("kitchen/front.jpg", "front")
+    try await one.settle()
+    try await two.settle()
+    try one.files.person.createFolder("photos/best")
+    try one.files.person.rename("photos/kitchen/front.jpg", "photos/best/front.jpg")
+    try await one.settle()
+    try one.files.person.rename("photos/best/front.jpg", "photos/best/face.jpg")
+    try await one.settle()
+    try one.files.person.createFolder("photos/garden")
+    try one.files.person.rename("photos/best/face.jpg", "photos/garden/face.jpg")
+    try await one.settle()
+    try await two.settle()
+    #expect(world.photos == ["face.jpg": "JPEG<front>"])
+    #expect(two.photos == ["garden/face.jpg": "JPEG<front>"])
+    #expect(try one.isPhotoQuiet && two.isPhotoQuiet)
+  }
+
   @Test("replaced on both sides while apart, both pictures stay")
   func bothReplaced() async throws {
     let (world, one, two) = try await pair()
@@ -161,6 +181,96 @@ struct PhotoSyncTests {
     try await one.settle()
     #expect(world.photos == ["wine.jpg": "JPEG<wine>"])
     #expect(try one.isPhotoQuiet)
+  }
+
+  @Test("a photo whose task goes while its row is on the way waits for another one, and leaves nothing in the bucket")
+  func ownerGoes() async throws {
+    let (world, one, _) = try await pair()
+    try one.drop("kitchen/front.jpg", "front")
+    let server = world.server
+    one.network.beforeAnswer { line in
+      if line.hasPrefix("POST /rest/v1/task_photos") { server.asOwner("DELETE", "/rest/v1/tasks?id=eq.\(key(1))") }
+    }
+    try await one.settle()
+    one.network.beforeAnswer(nil)
+    try await one.settle()
+    #expect(one.photos == ["kitchen/front.jpg": "JPEG<front>"])
+    #expect(try one.records.map(\.state) == [.held])
+    #expect(world.objects.isEmpty)
+    try one.write("kitchen.json", #"{"title": "kitchen"}"#)
+    try await one.settle()
+    #expect(world.photos == ["front.jpg": "JPEG<front>"])
+    #expect(world.objects.count == 1)
+    #expect(try one.isPhotoQuiet)
+  }
+
+  @Test("a photo that waits for a task which goes before it was sent waits for another one")
+  func ownerGoesBefore() async throws {
+    let (world, one, _) = try await pair()
+    one.network.isConnected = false
+    try one.drop("kitchen/front.jpg", "front")
+    try await one.sync()
+    #expect(try one.records.map(\.state) == [.waiting])
+    world.ask("DELETE", "/rest/v1/tasks?id=eq.\(key(1))")
+    one.network.isConnected = true
+    try await one.settle()
+    try await one.settle()
+    #expect(one.photos == ["kitchen/front.jpg": "JPEG<front>"])
+    #expect(try one.records.map(\.state) == [.held])
+    #expect(world.objects.isEmpty)
+  }
+
+  @Test("a photo that was renamed elsewhere before its row was seen here is renamed here")
+  func renamedAtOnce() async throws {
+    let (world, one, _) = try await pair()
+    try one.drop("kitchen/front.jpg", "front")
+    let server = world.server
+    one.network.beforeAnswer { line in
+      guard line.hasPrefix("GET /rest/v1/task_photos") else { return }
+      server.asOwner("PATCH", "/rest/v1/task_photos?name=eq.front.jpg", ["name": "face.jpg"])
+    }
+    try await one.settle()
+    try await one.settle()
+    #expect(one.photos == ["kitchen/face.jpg": "JPEG<front>"])
+    #expect(world.photos == ["face.jpg": "JPEG<front>"])
+    #expect(try one.isPhotoQuiet)
+  }
+
+  @Test("a photo whose place a person's own file takes before its bytes came gets another place")
+  func placeTaken() async throws {
+    let (world, one, two) = try await pair()
+    try two.drop("kitchen/front.jpg", "theirs")
+    try await two.settle()
+    one.network.answerInstead { line in
+      line.hasPrefix("GET /storage/v1/object/authenticated") ? (503, "{}") : nil
+    }
+    try await one.sync()
+    #expect(try one.records.map(\.path) == ["photos/kitchen/front.jpg"])
+    try one.drop("kitchen/front.jpg", "mine")
+    try await one.sync()
+    one.network.answerInstead(nil)
+    one.advance(.seconds(30))
+    try await one.settle()
+    #expect(Set(one.photos.values) == ["JPEG<mine>", "JPEG<theirs>"])
+    #expect(one.photos["kitchen/front.jpg"] == "JPEG<mine>")
+    #expect(world.objects.count == 2)
+    #expect(try one.isPhotoQuiet)
+  }
+
+  @Test("a photo whose row goes before it was seen here is gone as any other, and is not sent again and again")
+  func rowGoesAtOnce() async throws {
+    let (world, one, _) = try await pair()
+    try one.drop("kitchen/front.jpg", "front")
+    let server = world.server
+    one.network.beforeAnswer { line in
+      guard line.hasPrefix("GET /rest/v1/task_photos") else { return }
+      server.asOwner("DELETE", "/rest/v1/task_photos?name=eq.front.jpg")
+    }
+    _ = one.network.takeRequests()
+    for _ in 0..<4 { try await one.sync() }
+    #expect(one.network.takeRequests().count { $0.hasPrefix("POST /storage/v1/object/photos/") } == 1)
+    #expect(one.photos.isEmpty && one.trash == ["JPEG<front>"])
+    #expect(try one.records.isEmpty)
   }
 
   @Test("'why' says of a photo what it waits for")

@@ -63,4 +63,23 @@ struct ClockSetBackTests {
       #expect(try replica.queue.map(\.write.operation) == (isBack ? [] : [.delete]))
     }
   }
+
+  @Test("keeps no removed photo waiting until it has caught up", arguments: starts)
+  func photo(startsAnew: Bool) async throws {
+    let world = try await TaskWorld.make([task(1, "kitchen")])
+    let replica = try world.photoReplica()
+    try await replica.settle()
+    try replica.drop("kitchen/front.jpg", "front")
+    try await replica.settle()
+    try replica.files.person.remove("photos/kitchen/front.jpg")
+    _ = try await replica.workspace.scan()
+    replica.advance(.seconds(-86_400))
+    if startsAnew { try replica.restart() }
+    _ = try await replica.workspace.start()
+    for _ in 0..<4 {
+      _ = try await replica.workspace.tick()
+      replica.advance(.seconds(5))
+    }
+    #expect(try replica.queue.map(\.write.operation) == [.delete])
+  }
 }
