@@ -63,7 +63,8 @@ let package = Package(
       swiftSettings: strict),
 
     .executableTarget(
-      name: "tidemark-sim", dependencies: ["Daemon", "FileWorkspace", "OfflineEngine", "StandInServer", "SQLite"],
+      name: "tidemark-sim",
+      dependencies: ["Daemon", "FileWorkspace", "OfflineEngine", "StandInServer", "SQLite", "Hashing"],
       path: "Sources/Simulator", swiftSettings: strict),
 
     .executableTarget(

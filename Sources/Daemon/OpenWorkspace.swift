@@ -57,10 +57,11 @@ public final class OpenWorkspace: Sendable {
       settings: settings, store: parts.store, user: identity.user, files: files, clock: environment.clock)
     client = try Self.client(parts.store, identity.user, sessions, settings, environment, settler.resolver)
     SchemaFiles.refresh(settings, in: files)
-    workspace = Workspace(
-      WorkspaceParts(
-        settings: settings, client: client, files: files, environment: environment, settler: settler,
-        findRepository: parts.findRepository, openingEvents: parts.openingEvents))
+    var workspaceParts = WorkspaceParts(
+      settings: settings, client: client, files: files, environment: environment, settler: settler,
+      findRepository: parts.findRepository, openingEvents: parts.openingEvents)
+    workspaceParts.inspectPhoto = parts.inspectPhoto
+    workspace = Workspace(workspaceParts)
     if identity.isNetworkDisabled { client.disableNetwork() }
   }
 

@@ -17,6 +17,8 @@ public struct OpenWorkspaceParts: Sendable {
   public var environment: EngineEnvironment
   /// Keeps what happened.
   public var log: @Sendable ([LogEntry]) -> Void
+  /// Looks at photos.
+  public var inspectPhoto: PhotoInspector = PhotoFacts.inspect
   /// Makes what tells a watching run where to look.
   public var makeWatcher: @Sendable () -> any Watcher
   /// Finds the git repository that the workspace lies in.

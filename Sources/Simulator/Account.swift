@@ -89,7 +89,11 @@ struct Account {
     var complaints =
       told == held
       ? [] : ["status says \(told.sorted { $0.key < $1.key }) where the state has \(held.sorted { $0.key < $1.key })"]
-    let problems = try device.texts("SELECT path AS text FROM problem ORDER BY 1")
+    let problems = try device.texts(
+      """
+      SELECT path AS text FROM problem UNION ALL
+      SELECT coalesce(path, last_path) FROM photo WHERE state IN ('failed', 'held') ORDER BY 1
+      """)
     if report.problems.map(\.path).sorted() != problems {
       complaints.append("status tells of trouble with \(report.problems.map(\.path)) where the state has \(problems)")
     }

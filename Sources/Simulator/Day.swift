@@ -20,6 +20,8 @@ struct Day: Sendable {
   var rowsAtStart: Int
   /// Whether every program is started anew when peace is made, which has it look at everything.
   var restartsInPeace = true
+  /// Whether there are photos, and people who see to them.
+  var hasPhotos = false
 
   /// Things that people do on a day.
   static let deedCount = 20
@@ -44,7 +46,7 @@ struct Day: Sendable {
       overflow: random.oneIn(3) ? 150 : 0,
       pauseMilliseconds: random.pick([30, 900, 20_000]) ?? 900,
       rowsAtStart: random.number(below: 6))
-    var weights = Deed.Kind.allCases.map { kind in
+    var weights = Deed.Kind.allCases.filter { !$0.isOfPhotos }.map { kind in
       if kind.isFault && isCalm || kind.isServers && isLone { return (weight: 0, choice: kind) }
       return (weight: random.number(below: kind.isFault ? 3 : 12), choice: kind)
     }

@@ -10,7 +10,9 @@ struct DayPlan: Sendable {
   var random: SeededRandom
 
   /// The day of a seed.
-  init(seed: UInt64) {
+  ///
+  /// - Parameter hasPhotos: Whether there are photos on it.
+  init(seed: UInt64, hasPhotos: Bool = false) {
     self.seed = seed
     random = SeededRandom(seed: seed)
     let (day, weights) = Day.drawn(&random)
@@ -19,6 +21,7 @@ struct DayPlan: Sendable {
     var late = SeededRandom(seed: ~seed)
     self.day.restartsInPeace = late.oneIn(2)
     deeds = Deed.drawn(day, weights, &random)
+    if hasPhotos { PhotoDay.add(to: &self) }
   }
 
   /// The same day with only some of its deeds.
@@ -62,7 +65,7 @@ struct DayPlan: Sendable {
       isLive: member("live") == true, isLone: member("lone") == true, skewSeconds: number("skewSeconds"),
       weather: weather, eventDelayMilliseconds: number("eventDelayMilliseconds"), overflow: number("overflow"),
       pauseMilliseconds: number("pauseMilliseconds"), rowsAtStart: number("rowsAtStart"),
-      restartsInPeace: json["restartsInPeace"] != false)
+      restartsInPeace: json["restartsInPeace"] != false, hasPhotos: json["photos"] == true)
     deeds = try (member("deeds").arrayValue ?? []).map { deed in
       guard let parts = deed.arrayValue, parts.count == 4,
         let kind = parts[0].stringValue.flatMap(Deed.Kind.init)
@@ -103,6 +106,7 @@ struct DayPlan: Sendable {
       "eventDelayMilliseconds": .integer(Int64(day.eventDelayMilliseconds)), "overflow": .integer(Int64(day.overflow)),
       "pauseMilliseconds": .integer(Int64(day.pauseMilliseconds)), "rowsAtStart": .integer(Int64(day.rowsAtStart)),
       "restartsInPeace": .bool(day.restartsInPeace),
+      "photos": .bool(day.hasPhotos),
     ]
     let members = head.members.map { "  \(JSONValue.string($0.name).serialized()): \($0.value.serialized())" }
     return "{\n\(members.joined(separator: ",\n")),\n  \"deeds\": [\n\(deeds.joined(separator: ",\n"))\n  ]\n}"

@@ -5,6 +5,11 @@ struct Deed: Sendable {
     case edit, editSlowly, editOldBuffer, editOpen, saveAnew, saveBetween, openEverything, add, addWithKey, addEmpty
     case remove, removeAll, rename, renameOver, swap, copy, reformat, settle, changeMany, confirm
     case commit, checkout
+    // People, of photos.
+    case drop, dropInNewFolder, dropLoose, dropSlowly, dropNoPhoto, taskForFolder, photoReplace, photoRename, photoMove
+    case photoMoveOver, photoSwap, photoCopy, photoTouch, photoRemove, photoRemoveAll
+    case removeWithPhotos, renameWithPhotos, photoFolderRename
+    case serverPhotoDelete, serverPhotoRename, serverPhotoMove
     // Another writer, straight on the server.
     case serverUpdate, serverInsert, serverDelete
     // What goes wrong.
@@ -38,7 +43,7 @@ struct Deed: Sendable {
 
     var isServers: Bool {
       switch self {
-      case .serverUpdate, .serverInsert, .serverDelete: true
+      case .serverUpdate, .serverInsert, .serverDelete, .serverPhotoDelete, .serverPhotoRename, .serverPhotoMove: true
       default: false
       }
     }

@@ -27,6 +27,8 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   /// The keys of rows whose files all went at once, which nobody has confirmed yet.
   var accident: Set<String> = [] { didSet { rowCountAtAccident = world.newRowCount(of: user.id) } }
   private(set) var rowCountAtAccident = 0
+  /// The pictures whose files all went at once, which nobody has confirmed yet, and how many photos there were.
+  var photoAccident: (pictures: Set<Int>, rowCount: Int)?
   /// The texts of files that an editor has removed and is about to write again.
   var removedToSave: [String: (text: String, since: Int64)] = [:]
   private var commands: [Task<Void, Never>] = []
@@ -62,23 +64,26 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     makeID = { ids.random.withLock { $0.uuid() } }
     settings = try Self.settings(world)
     try files.person.createFolder(StateFolder.root)
-    for collection in settings.collections { try files.person.createFolder(collection.folder) }
+    for collection in settings.collections {
+      try files.person.createFolder(collection.folder)
+      if let photos = collection.photos { try files.person.createFolder(photos.folder) }
+    }
     try files.makeNamesDurable([""])
     try OpenWorkspace.claim(state.store(clock: clock), for: session.user, settings)
   }
 
   private static func settings(_ world: World) throws -> WorkspaceSettings {
+    var tasks: JSONObject = [
+      "folder": "tasks", "table": "tasks", "key": "id", "version": "updated_at", "cursor": "updated_at",
+      "name": "title", "columns": ["id uuid", "title text required", "notes text", "done boolean"],
+    ]
+    if world.day.hasPhotos { tasks["photos"] = ["folder": "photos", "table": "task_photos"] }
     let json: JSONValue = [
       "server": ["url": .string(SimulatedServer.origin), "key": .string(world.server.standIn.publishableKey)],
       "pullEvery": .integer(Int64(world.day.pullSeconds)),
       "conflicts": .string(world.day.conflicts),
       "live": .bool(world.day.isLive),
-      "collections": [
-        [
-          "folder": "tasks", "table": "tasks", "key": "id", "version": "updated_at", "cursor": "updated_at",
-          "name": "title", "columns": ["id uuid", "title text required", "notes text", "done boolean"],
-        ]
-      ],
+      "collections": [.object(tasks)],
     ]
     return try WorkspaceSettings(parsing: Array(json.serialized().utf8))
   }
@@ -127,7 +132,7 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     } hasWritten: { [unowned self] path in
       checkWritten(path)
     }
-    let parts = OpenWorkspaceParts(
+    var parts = OpenWorkspaceParts(
       folder: WorkspaceFolder(path: "/\(name)"), settings: settings, store: store,
       session: LivingSession(kept: session, life: life),
       files: living,
@@ -136,6 +141,7 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
       log: { entries in
         for entry in entries { world.checkLog("\(entry.path) \(entry.detail)", of: name) }
       }, makeWatcher: { watcher }, findRepository: { nil })
+    parts.inspectPhoto = PictureInspector.inspect
     let open = try OpenWorkspace(parts)
     let (stop, stopping) = AsyncStream.makeStream(of: Int32.self)
     let hasEnded = Ended()
@@ -195,6 +201,7 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     guard isRunning else { return }
     world.trace("\(name): person confirms")
     if isMounted { accident = [] }
+    photoAccident = nil
     command { _ = try await $0.sync(isConfirmed: true, isWatching: true) }
   }
 
@@ -351,7 +358,8 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     try numbers(
       """
       SELECT (SELECT count(*) FROM mirror WHERE is_held) + (SELECT count(*) FROM pull_state WHERE held_vanished)
-        + (SELECT count(*) FROM note WHERE name LIKE 'adoption %' AND value LIKE 'held %') AS number
+        + (SELECT count(*) FROM note WHERE name LIKE 'adoption %' AND value LIKE 'held %')
+        + (SELECT count(*) FROM photo WHERE is_held) AS number
       """) != [0]
   }
 

@@ -35,7 +35,7 @@ struct LivingFileSystem: FileSystem {
 
   var user: UInt32 { files.user }
 
-  private func act(_ operation: String, _ path: String, growing: Bool = false) throws(FileSystemError) {
+  fileprivate func act(_ operation: String, _ path: String, growing: Bool = false) throws(FileSystemError) {
     guard life.mayAct() else { throw .failed(path, operation: operation, errno: 0) }
     if growing, life.isDiskFull { throw .diskFull(path, operation: operation, errno: 28) }  // ENOSPC
   }
@@ -53,6 +53,21 @@ struct LivingFileSystem: FileSystem {
   func read(_ path: String, bytesMax: Int) throws(FileSystemError) -> FileContent {
     try act("read", path)
     return try files.read(path, bytesMax: bytesMax)
+  }
+
+  func open(_ path: String) throws(FileSystemError) -> any ReadableFile {
+    try act("open", path)
+    return LivingReadableFile(file: try files.open(path), path: path, system: self)
+  }
+
+  func create(in folder: String, prefix: String) throws(FileSystemError) -> any WritableFile {
+    try act("write", folder, growing: true)
+    return LivingWritableFile(file: try files.create(in: folder, prefix: prefix), system: self)
+  }
+
+  func append(to path: String) throws(FileSystemError) -> any WritableFile {
+    try act("write", path, growing: true)
+    return LivingWritableFile(file: try files.append(to: path), system: self)
   }
 
   func createFolder(_ path: String, isPrivate: Bool) throws(FileSystemError) -> Bool {
@@ -116,5 +131,41 @@ struct LivingFileSystem: FileSystem {
   func isOpenElsewhere(_ path: String) throws(FileSystemError) -> OpenElsewhere {
     try act("ask for a lease on", path)
     return try files.isOpenElsewhere(path)
+  }
+}
+
+private struct LivingReadableFile: ReadableFile {
+  let file: any ReadableFile
+  let path: String
+  let system: LivingFileSystem
+
+  var status: FileStatus { file.status }
+  var systemPath: String? { file.systemPath }
+
+  func currentStatus() throws(FileSystemError) -> FileStatus {
+    try system.act("look at", path)
+    return try file.currentStatus()
+  }
+
+  func read(at position: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(FileSystemError) -> Int {
+    try system.act("read", path)
+    return try file.read(at: position, into: buffer)
+  }
+}
+
+private struct LivingWritableFile: WritableFile {
+  let file: any WritableFile
+  let system: LivingFileSystem
+
+  var path: String { file.path }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws(FileSystemError) {
+    try system.act("write", path, growing: true)
+    try file.write(bytes)
+  }
+
+  func finish(modified: FileTime?) throws(FileSystemError) -> FileStatus {
+    try system.act("set the time of", path)
+    return try file.finish(modified: modified)
   }
 }

@@ -3,9 +3,9 @@ import Glibc
 @main
 struct Main {
   static let help = """
-    tidemark-sim --seed N [--trace] [--keep LIST] [--record]
+    tidemark-sim --seed N [--photos] [--trace] [--keep LIST] [--record]
     tidemark-sim --day FILE [--trace]
-    tidemark-sim --seeds A..B [--first] [--jobs N]
+    tidemark-sim --seeds A..B [--photos] [--first] [--jobs N]
 
     Lives days of several replicas, a server and everything that goes wrong between them, each decided by its seed.
     A seed that fails is told with the command that lives it again. Exit 0 when all is well, 1 when a seed failed, 64 for
@@ -18,6 +18,7 @@ struct Main {
     --day FILE    A day of such a file.
     --seeds A..B  Many days, B included.
     --first       Only up to the first seed that fails, which is not made shorter.
+    --photos      With photos, and people who see to them.
     --jobs N      How many days are lived at a time, each in a process; as many as there are processors by default.
     """
 
@@ -35,6 +36,7 @@ struct Main {
     let (seed, seeds, keep, jobs) = (value("--seed"), value("--seeds"), value("--keep"), value("--jobs"))
     // What a process of many days is told by the one that has started it.
     let share = value("--share")
+    let hasPhotos = flag("--photos")
     let (file, isRecording, isTracing, stopsAtFirst) = (
       value("--day"), flag("--record"), flag("--trace"), flag("--first")
     )
@@ -46,12 +48,13 @@ struct Main {
     }
     Self.hashAlike()
     if let range, let share = share.flatMap(ManyDays.Share.init) {
-      exit(try ManyDays(range, stopsAtFirst: stopsAtFirst).liveForParent(share) ? 0 : 1)
+      exit(try ManyDays(range, hasPhotos: hasPhotos, stopsAtFirst: stopsAtFirst).liveForParent(share) ? 0 : 1)
     }
     if let range, range.count > 1 {
-      exit(try ManyDays(range, stopsAtFirst: stopsAtFirst).live(jobs: jobCount) ? 0 : 1)
+      exit(try ManyDays(range, hasPhotos: hasPhotos, stopsAtFirst: stopsAtFirst).live(jobs: jobCount) ? 0 : 1)
     }
-    var plan = try file.map { try DayPlan(contentsOf: $0) } ?? DayPlan(seed: range?.lowerBound ?? 0)
+    var plan =
+      try file.map { try DayPlan(contentsOf: $0) } ?? DayPlan(seed: range?.lowerBound ?? 0, hasPhotos: hasPhotos)
     if let keep { plan = plan.keeping(keep.split(separator: ",").compactMap { Int($0) }) }
     if isRecording {
       print(plan.text)
@@ -92,7 +95,7 @@ extension Outcome {
   func failure(shortened kept: [Int]?) -> String {
     let lines = ["seed \(seed) failed:"] + complaints.map { "  \($0)" }
     let again = kept.map { kept in
-      "  again: tidemark-sim --seed \(seed) --keep \(kept.map(String.init).joined(separator: ",")) --trace"
+      "  again: tidemark-sim --seed \(seed)\(hasPhotos ? " --photos" : "") --keep \(kept.map(String.init).joined(separator: ",")) --trace"
     }
     return (lines + [again].compactMap(\.self)).joined(separator: "\n")
   }

@@ -32,12 +32,15 @@ struct ManyDays {
   }
 
   let seeds: ClosedRange<UInt64>
+  let hasPhotos: Bool
   let stopsAtFirst: Bool
   /// Where the process of a share tells what its days came to.
   private static let tellingDescriptor: Int32 = 3
 
-  init(_ seeds: ClosedRange<UInt64>, stopsAtFirst: Bool) {
+  /// - Parameter hasPhotos: Whether there are photos on the days.
+  init(_ seeds: ClosedRange<UInt64>, hasPhotos: Bool = false, stopsAtFirst: Bool) {
     self.seeds = seeds
+    self.hasPhotos = hasPhotos
     self.stopsAtFirst = stopsAtFirst
   }
 
@@ -67,7 +70,7 @@ struct ManyDays {
     var count = Count()
     var seed = seeds.lowerBound + UInt64(share.index)
     while seed <= seeds.upperBound, !stopsAtFirst || count.failed == 0 {
-      let plan = DayPlan(seed: seed)
+      let plan = DayPlan(seed: seed, hasPhotos: hasPhotos)
       let outcome = try Simulation(plan, keepsLines: false).run()
       count.lived += 1
       if !outcome.complaints.isEmpty {
@@ -115,7 +118,7 @@ struct ManyDays {
     posix_spawn_file_actions_adddup2(&actions, ends[1], Self.tellingDescriptor)
     let words =
       ["tidemark-sim", "--seeds", "\(seeds.lowerBound)..\(seeds.upperBound)", "--share", share.text]
-      + (stopsAtFirst ? ["--first"] : [])
+      + (stopsAtFirst ? ["--first"] : []) + (hasPhotos ? ["--photos"] : [])
     var arguments = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     var process: pid_t = 0

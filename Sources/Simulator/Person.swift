@@ -201,7 +201,7 @@ struct Person {
 
   // MARK: Names
 
-  private func remove(_ file: String) throws {
+  func remove(_ file: String) throws {
     words.save("", over: device.seen(file))
     // A save that nobody has looked at was never there for the program, which takes the text before it for removed.
     if let base = device.baseBeforeSave(file) { words.save("", over: base) }
@@ -241,7 +241,7 @@ struct Person {
     }
   }
 
-  private func move(
+  func move(
     _ file: String, to target: String
   ) throws {
     guard file != target, !buffers.isBeingWritten(target, on: device), let text = device.text(file) else { return }

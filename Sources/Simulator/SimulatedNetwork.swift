@@ -17,6 +17,12 @@ struct Weather: Sendable {
     case answered(StandInFault.Kind)
   }
 
+  /// What may happen to a request of Storage beside that: a proxy on the way takes no large bodies.
+  static let storageMishaps =
+    mishaps + [
+      (2, .answered(.answer(status: 413, contentType: "text/html", body: "<h1>413 Request Entity Too Large</h1>")))
+    ]
+
   static let mishaps: [(weight: Int, choice: Mishap)] = [
     (4, .lostOnTheWay), (6, .answerLost), (3, .twice), (2, .late), (2, .answered(.truncate)),
     (2, .answered(.unavailable(retryAfter: 3))), (1, .answered(.proxy520)), (1, .answered(.loginPage)),
@@ -55,20 +61,58 @@ final class SimulatedNetwork: HTTPExchange {
   }
 
   func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    try await exchange(request).result.get()
+  }
+
+  func send(_ request: HTTPRequest, _ bodies: HTTPBodies) async throws(HTTPError) -> HTTPResponse {
+    var request = request
+    if let source = bodies.source { request.body = try await sent(source) }
+    let arrival = await exchange(request)
+    bodies.progress?(
+      HTTPProgress(sent: Int64(request.body?.count ?? 0), received: Int64(arrival.received?.body.count ?? 0)))
+    guard let sink = bodies.sink, var head = arrival.received, sink.takes(head) else { return try arrival.result.get() }
+    // Of an answer that was cut some has come all the same.
+    do { try head.body.withUnsafeBytes { try sink.write($0) } } catch { throw .body(reason: "\(error)") }
+    if case .failure(let error) = arrival.result { throw error }
+    head.body = []
+    return head
+  }
+
+  /// The bytes of a body that is read while it is sent: one half now, the other a little later.
+  private func sent(_ source: any HTTPBodySource) async throws(HTTPError) -> [UInt8] {
+    let delay = random.withLock { Self.delay(weather(), &$0) }
+    var bytes = [UInt8](repeating: 0, count: Int(source.count))
+    do {
+      for part in [0..<bytes.count / 2, bytes.count / 2..<bytes.count] {
+        if part.lowerBound > 0 { try await timeline.sleep(nanoseconds: delay) }
+        let count = try bytes.withUnsafeMutableBytes { buffer in
+          try source.read(at: Int64(part.lowerBound), into: UnsafeMutableRawBufferPointer(rebasing: buffer[part]))
+        }
+        guard count == part.count else { throw HTTPError.body(reason: "the file has become shorter") }
+      }
+    } catch {
+      throw error is CancellationError ? .cancelled(mayHaveReachedServer: true) : .body(reason: "\(error)")
+    }
+    return bytes
+  }
+
+  private func exchange(_ request: HTTPRequest) async -> Arrival {
     let weather = weather()
-    guard life.mayAct() else { throw .cancelled(mayHaveReachedServer: false) }
+    guard life.mayAct() else { return Arrival(.failure(.cancelled(mayHaveReachedServer: false))) }
     guard weather.isConnected else {
-      throw .cannotConnect(origin: SimulatedServer.origin, reason: "the network is unreachable")
+      return Arrival(
+        .failure(.cannotConnect(origin: SimulatedServer.origin, reason: "the network is unreachable")))
     }
     judge.leaves(request)
+    let mishaps = request.url.contains("/storage/v1/") ? Weather.storageMishaps : Weather.mishaps
     let (there, back, mishap) = random.withLock { random in
       (
         Self.delay(weather, &random), Self.delay(weather, &random),
-        random.number(below: 1_000) < weather.trouble ? random.pick(weighted: Weather.mishaps) : nil
+        random.number(below: 1_000) < weather.trouble ? random.pick(weighted: mishaps) : nil
       )
     }
     let waiting = Answering()
-    let result = await withTaskCancellationHandler {
+    let arrival = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         guard waiting.begin(continuation) else { return }
         deliver(request, mishap, there: there, back: back, to: waiting)
@@ -79,9 +123,8 @@ final class SimulatedNetwork: HTTPExchange {
     } onCancel: {
       waiting.end(.failure(.cancelled(mayHaveReachedServer: true)))
     }
-    let answer = try result.get()
-    if !life.isOver { judge.hears(answer, to: request) }
-    return answer
+    if !life.isOver, case .success(let answer) = arrival.result { judge.hears(answer, to: request) }
+    return arrival
   }
 
   private static func delay(_ weather: Weather, _ random: inout SeededRandom) -> Int64 {
@@ -101,11 +144,11 @@ final class SimulatedNetwork: HTTPExchange {
         waiting.end(.failure(.cannotConnect(origin: SimulatedServer.origin, reason: "connection refused")))
         return
       }
-      let answer = judge.answer(request, with: fault)
-      trace("\(line) → \(answer.map { String($0.status) } ?? "cut")\(answers ? "" : ", unheard")", isWrite)
+      let (answer, isWhole) = judge.answer(request, with: fault)
+      trace("\(line) → \(isWhole ? String(answer.status) : "cut")\(answers ? "" : ", unheard")", isWrite)
       guard answers else { return }
       timeline.schedule(after: back) {
-        waiting.end(answer.map(Result.success) ?? .failure(cut))
+        waiting.end(isWhole ? .success(answer) : .failure(cut), received: answer)
       }
     }
     switch mishap {
@@ -128,21 +171,30 @@ final class SimulatedNetwork: HTTPExchange {
   }
 }
 
+/// What came of a request.
+private struct Arrival: Sendable {
+  var result: Result<HTTPResponse, HTTPError>
+  /// What was received, whole or not.
+  var received: HTTPResponse?
+
+  init(_ result: Result<HTTPResponse, HTTPError>, received: HTTPResponse? = nil) {
+    (self.result, self.received) = (result, received)
+  }
+}
+
 /// One request that waits for its answer: the first end counts.
 private final class Answering: Sendable {
-  typealias Answer = Result<HTTPResponse, HTTPError>
-
   private struct State {
-    var continuation: CheckedContinuation<Answer, Never>?
-    var early: Answer?
+    var continuation: CheckedContinuation<Arrival, Never>?
+    var early: Arrival?
     var isOver = false
   }
 
   private let state = Mutex(State())
 
   /// False when it has ended before it began.
-  func begin(_ continuation: CheckedContinuation<Answer, Never>) -> Bool {
-    let early = state.withLock { state -> Answer? in
+  func begin(_ continuation: CheckedContinuation<Arrival, Never>) -> Bool {
+    let early = state.withLock { state -> Arrival? in
       if state.early == nil { state.continuation = continuation }
       return state.early
     }
@@ -150,8 +202,9 @@ private final class Answering: Sendable {
     return early == nil
   }
 
-  func end(_ answer: Answer) {
-    let continuation = state.withLock { state -> CheckedContinuation<Answer, Never>? in
+  func end(_ result: Result<HTTPResponse, HTTPError>, received: HTTPResponse? = nil) {
+    let answer = Arrival(result, received: received)
+    let continuation = state.withLock { state -> CheckedContinuation<Arrival, Never>? in
       guard !state.isOver else { return nil }
       state.isOver = true
       defer { state.continuation = nil }

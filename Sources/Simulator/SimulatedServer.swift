@@ -37,8 +37,8 @@ final class SimulatedServer: Sendable {
 
   /// Answers a request as the client sent it, with what goes wrong on the way.
   ///
-  /// - Returns: `nil` where the connection ends before the answer is whole.
-  func answer(_ request: HTTPRequest, with fault: StandInFault.Kind? = nil) -> HTTPResponse? {
+  /// - Returns: The answer, of which only half arrives where the connection ends before it is whole.
+  func answer(_ request: HTTPRequest, with fault: StandInFault.Kind? = nil) -> (answer: HTTPResponse, isWhole: Bool) {
     let fields = request.fields.fields.map { (name: $0.name, value: $0.value) } + [(name: "Host", value: "127.0.0.1")]
     standIn.faults = fault.map { [StandInFault($0)] } ?? []
     let answer = standIn.answer(
@@ -46,10 +46,12 @@ final class SimulatedServer: Sendable {
         method: request.method, target: String(request.url.dropFirst(Self.origin.count)), fields: fields,
         body: request.body ?? []))
     standIn.faults = []
-    guard answer.delivery == .whole else { return nil }
     var answerFields = HTTPFields()
     for field in answer.fields { answerFields.add(field.name, field.value) }
-    return HTTPResponse(status: answer.status, fields: answerFields, body: answer.body)
+    var body = answer.wholeBody
+    if answer.delivery != .whole { body.removeLast((body.count + 1) / 2) }
+    let response = HTTPResponse(status: answer.status, fields: answerFields, body: body)
+    return (response, answer.delivery == .whole)
   }
 
   /// Whether it answers nobody just now.

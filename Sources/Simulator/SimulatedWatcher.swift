@@ -6,9 +6,16 @@ final class SimulatedWatcher: Watcher {
   private struct State {
     var continuation: AsyncStream<WatchEvent>.Continuation?
     var folders: Set<String> = []
+    /// Folders that are watched with their folders, except hidden ones.
+    var trees: [String] = []
     var waiting: [WatchEvent] = []
     var isTelling = false
     var isOver = false
+
+    func watches(namesIn folder: String) -> Bool {
+      if folders.contains(folder) { return true }
+      return trees.contains { folder.hasPrefix($0 + "/") } && !folder.contains("/.")
+    }
   }
 
   private let timeline: Timeline
@@ -25,6 +32,7 @@ final class SimulatedWatcher: Watcher {
     let (stream, continuation) = AsyncStream.makeStream(of: WatchEvent.self)
     state.withLock { state in
       state.folders = Set(folders.map(\.path))
+      state.trees = folders.filter(\.isRecursive).map(\.path)
       state.continuation = continuation
       if state.isOver { continuation.finish() }
     }
@@ -43,7 +51,7 @@ final class SimulatedWatcher: Watcher {
   /// Takes what happened on the disk.
   func note(_ path: String, _ hint: WatchHint) {
     let mustTell = state.withLock { state in
-      let isWatched = state.folders.contains(WorkspacePath.folder(of: path))
+      let isWatched = state.watches(namesIn: WorkspacePath.folder(of: path))
       let isFolder = state.folders.contains(path)
       guard state.continuation != nil, !state.isOver, isWatched || isFolder else { return false }
       let event: WatchEvent =

@@ -5,6 +5,7 @@ import OfflineEngine
 /// What a seed came to.
 struct Outcome: Sendable {
   var seed: UInt64
+  var hasPhotos: Bool
   /// What is wrong, a sentence each; nothing when all is well.
   var complaints: [String]
   /// The digest of the trace: the same for the same seed, in every process and build.
@@ -48,6 +49,7 @@ final class Simulation {
         pass(nanoseconds: Int64(deed.pause) * 1_000_000)
         try act(deed)
         if world.day.isLone { try checkLone() }
+        if world.day.hasPhotos { photoAccount.checkNothingLost() }
       }
       try makePeace()
       world.trace("peace")
@@ -57,13 +59,17 @@ final class Simulation {
         confirmEverything()
         comeToRest()
       }
+      if world.day.hasPhotos { try finishPhotos() }
       if world.day.isLone { try checkLone() }
       try Account(world: world, devices: devices, users: users).check()
+      if world.day.hasPhotos { try photoAccount.check() }
     } catch {
       world.complain("a deed could not be done: \(error)")
     }
     end()
-    return Outcome(seed: seed, complaints: world.complaints, digest: world.digest, lines: world.lines)
+    return Outcome(
+      seed: seed, hasPhotos: world.day.hasPhotos, complaints: world.complaints, digest: world.digest, lines: world.lines
+    )
   }
 
   // MARK: Time
@@ -86,6 +92,8 @@ final class Simulation {
     }
     world.complain("the world does not come to rest")
   }
+
+  private var photoAccount: PhotoAccount { PhotoAccount(world: world, devices: devices, users: users) }
 
   // MARK: The day
 
@@ -132,6 +140,9 @@ final class Simulation {
     world.trace("\(device.name): \(deed.kind)")
     switch deed.kind {
     case .serverUpdate, .serverInsert, .serverDelete: actOnServer(deed.kind, of: device.user.id, &random)
+    case .serverPhotoDelete, .serverPhotoRename, .serverPhotoMove:
+      var owner = PhotoOwner(world: world, user: device.user.id, random: random)
+      owner.act(deed.kind)
     case .cableOut, .cableIn:
       device.change { $0.weather.isConnected = deed.kind == .cableIn }
       // What the kernel says of it may never come.
@@ -158,8 +169,13 @@ final class Simulation {
     case .confirm: if device.isRunning, !world.buffers.isWriting(on: device) { device.confirm() }
     default:
       guard device.isMounted else { break }
-      var person = Person(device: device, world: world, random: random)
-      try person.act(deed.kind)
+      if deed.kind.isOfPhotos {
+        var photographer = Photographer(device: device, world: world, random: random)
+        try photographer.act(deed.kind)
+      } else {
+        var person = Person(device: device, world: world, random: random)
+        try person.act(deed.kind)
+      }
     }
     if !deed.kind.isFault, random.oneIn(3), !device.isRunning { try device.start() }
   }
@@ -216,6 +232,31 @@ final class Simulation {
   /// Says yes to everything that waits for a yes.
   private func confirmEverything() {
     for device in devices where device.isRunning { device.confirm() }
+  }
+
+  /// Tries photos again that have failed, as a person does who has read why, and lets the time pass after which objects
+  /// go that no row names.
+  private func finishPhotos() throws {
+    if try devices.contains(where: { try $0.hasFailedPhotos() }) {
+      for device in devices {
+        world.trace("\(device.name): person tries photos again")
+        device.command { _ = try await $0.workspace.retryPhotos([]) }
+      }
+      pass(nanoseconds: 1_000_000_000)
+      try startAnew()
+      comeToRest()
+    }
+    guard try devices.contains(where: { try $0.hasLeftovers() }) else { return }
+    try startAnew()
+    pass(nanoseconds: 600_000_000_000)
+    comeToRest()
+  }
+
+  /// Starts all programs anew: here they are not told what a command beside them has left them to do.
+  private func startAnew() throws {
+    for device in devices { device.stop() }
+    pass(nanoseconds: 20_000_000_000)
+    for device in devices { try device.start() }
   }
 
   private func end() {

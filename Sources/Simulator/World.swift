@@ -8,6 +8,7 @@ final class World: Sendable {
   let server: SimulatedServer
   let words = SavedWords()
   let buffers = Buffers()
+  let pictures = SavedPictures()
   /// Rows of a user that were made at the server: how many make the difference between many files missing and few.
   private let newRows = Mutex<[String: Int]>([:])
   /// Whether one device is all there is, nothing goes wrong, and nobody saves what was made of an older text.

@@ -18,6 +18,9 @@ final class ObjectFiles: Sendable {
   /// Keeps them in a folder, or in a temporary one that goes with the process.
   init(folder: String?) { lasting = folder }
 
+  /// Whether they must outlive a power cut.
+  var isLasting: Bool { lasting != nil }
+
   private func folder() throws(Failure) -> String {
     if let lasting { return lasting }
     return try passing.withLock { (folder) throws(Failure) in
