@@ -77,23 +77,24 @@ extension OpenWorkspace {
       take(try await workspace.writeRows())
     }
     take(try await workspace.tick())
-    if failure == nil, try client.read({ try $0.counts().queued }) > 0 {
-      let second = await exchange(isConfirmed: false)
-      replay.add(second.replay)
-      failure = second.failure
-      take(try second.files.get())
+    func exchangeAgain() async throws {
+      let another = await exchange(isConfirmed: false)
+      replay.add(another.replay)
+      failure = another.failure
+      take(try another.files.get())
     }
+    func isSomethingQueued() throws -> Bool { try client.read { try $0.counts().queued > 0 } }
+    if failure == nil, try isSomethingQueued() { try await exchangeAgain() }
     while failure == nil {
       let run = try await PhotoTransfers(workspace).run(isOnline: true)
       take(run.report)
       failure = run.failure
       // What was sent is to stand in its row, and what the rows say then may be more to do.
       guard failure == nil, run.report.queued > 0 else { break }
-      let another = await exchange(isConfirmed: false)
-      replay.add(another.replay)
-      failure = another.failure
-      take(try another.files.get())
+      try await exchangeAgain()
     }
+    // A watcher goes on with the photos beside this, and may have filed the row of one meanwhile.
+    if isWatching, failure == nil, try isSomethingQueued() { try await exchangeAgain() }
     if !isWatching { take(try await workspace.writeProblemNotes(isAtOnce: true)) }
     record(LogEntry.events(sent: replay.synced, failure: failure))
     try await workspace.seeWrittenFiles()
