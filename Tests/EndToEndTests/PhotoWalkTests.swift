@@ -44,12 +44,12 @@ import Testing
         let status = try await a.status()
         let photos = status["photos"] as? [String: Any] ?? [:]
         let states = Set(try await a.photos().values)
+        try #require(!states.contains("failed") && photos["held"] as? Int == 0, "\(status)", sourceLocation: location)
         if photos["waiting"] as? Int == 0, photos["toFetch"] as? Int == 0, status["pending"] as? Int == 0,
           (status["waits"] as? [String])?.isEmpty == true, states.isSubset(of: ["same"])
         {
           return
         }
-        try #require(!states.contains("failed"), "\(status)", sourceLocation: location)
       }
     }
 

@@ -8,7 +8,7 @@ struct PhotoAbsence: Sendable {
   var after: Duration
   /// Whether a person has said that what is missing in large numbers is really gone.
   var isConfirmed: Bool
-  /// Whether git has worked since the last complete listing.
+  /// Whether git has just changed files.
   var hasGitWorked: Bool
 }
 

@@ -3,7 +3,7 @@ import OfflineEngine
 extension Workspace {
   /// Lists a collection's photos completely, takes in what changed, and decides about what is gone.
   func scanPhotos(
-    of collection: Collection, deleteAfter: Duration? = nil, isConfirmed: Bool = false, hasGitWorked: Bool = false,
+    of collection: Collection, deleteAfter: Duration? = nil, isConfirmed: Bool = false,
     _ report: inout WorkspaceReport
   ) throws {
     guard let table = PhotoTable(collection), gitWork == nil else { return }
@@ -15,7 +15,7 @@ extension Workspace {
     let absence = PhotoAbsence(
       startedAt: startedAt,
       after: max(deleteAfter ?? settings.deleteAfter, isConfirmed ? .zero : Self.absenceProof),
-      isConfirmed: isConfirmed, hasGitWorked: hasGitWorked)
+      isConfirmed: isConfirmed, hasGitWorked: hasGitWorked(at: startedAt))
     let filed = try client.transaction { transaction in
       var filing = PhotoFiling(table, transaction, makeID: environment.makeID)
       let absent = try filing.take(listing)

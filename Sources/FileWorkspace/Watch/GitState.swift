@@ -4,11 +4,14 @@ public struct GitWork: Sendable, Hashable, CustomStringConvertible {
   public var description: String
   /// Since when, by the time stamp of the file that says so.
   public var since: FileTime
+  /// Whether it is one that changes files; a lock of the index alone is also what every `git status` takes.
+  public var changesFiles: Bool
 
   /// Makes a description of git's work.
-  public init(description: String, since: FileTime) {
+  public init(description: String, since: FileTime, changesFiles: Bool = true) {
     self.description = description
     self.since = since
+    self.changesFiles = changesFiles
   }
 }
 
@@ -96,15 +99,17 @@ public struct GitRepository: Sendable {
     ("MERGE_HEAD", "a merge is in progress"), ("CHERRY_PICK_HEAD", "a cherry-pick is in progress"),
     ("REVERT_HEAD", "a revert is in progress"), ("sequencer", "a cherry-pick or revert is in progress"),
     // What a bisection checks out is looked at, and not meant.
-    ("BISECT_LOG", "a bisection is in progress"), ("index.lock", "git is writing its index"),
+    ("BISECT_LOG", "a bisection is in progress"), (indexLock, "git is writing its index"),
   ]
+  private static let indexLock = "index.lock"
 
   /// What git is in the middle of; nil for nothing.
   ///
   /// A lock that a killed git left behind counts too: its age shows that something is wrong.
   public func work() -> GitWork? {
     for sign in Self.signs {
-      if let status = own.status(sign.name) { return GitWork(description: sign.words, since: status.modified) }
+      guard let status = own.status(sign.name) else { continue }
+      return GitWork(description: sign.words, since: status.modified, changesFiles: sign.name != Self.indexLock)
     }
     return nil
   }
@@ -115,6 +120,11 @@ public struct GitRepository: Sendable {
     guard let name = Self.value(of: "ref:", in: text) else { return text }
     return "\(text) \(commit(of: name) ?? "unborn")"
   }
+
+  /// How long git's record of HEAD's moves is; nil where git keeps none.
+  ///
+  /// It grows with each commit, checkout, merge and pull, and with a `reset --hard` or stash that leaves HEAD where it was.
+  public func recordLength() -> Int64? { own.status("logs/HEAD")?.size }
 
   /// Whether the last thing that moved HEAD was a commit, which leaves the files as they are.
   public func wasMovedByCommit() -> Bool {

@@ -9,6 +9,11 @@ extension RowFile {
   }
 }
 
+extension GitWork {
+  /// What it is, and since when, for people.
+  var text: String { "\(description) since \(WallTime(nanoseconds: since.nanoseconds).text)" }
+}
+
 extension Workspace {
   /// What decisions about a collection's paths need.
   ///
@@ -25,17 +30,23 @@ extension Workspace {
   /// Looks whether git is at work; its changes count only when it has finished.
   func watchGit() throws {
     repository = repository ?? findRepository()
-    let work = repository?.work().map { "\($0.description) since \(WallTime(nanoseconds: $0.since.nanoseconds).text)" }
-    if work == nil, gitWork != nil {
+    let work = repository?.work()
+    if work == nil, let gitWork {
       needsScan = true
-      hasGitWorked = true
+      if gitWork.changesFiles { gitChangedFilesAt = now }
     }
     gitWork = work
-    let found = repository?.head()
-    guard found != head else { return }
-    if head != nil, repository?.wasMovedByCommit() != true { headMovedAt = now }
-    try client.transaction { try $0.setNote(Self.headNote, found) }
-    head = found
+    let (foundHead, foundLength) = (repository?.head(), repository?.recordLength())
+    guard foundHead != head || foundLength != recordLength else { return }
+    if repository?.wasMovedByCommit() != true {
+      if head != nil, foundHead != head { headMovedAt = now }
+      if recordLength != nil, foundLength != recordLength { gitChangedFilesAt = now }
+    }
+    try client.transaction {
+      try $0.setNote(Self.headNote, foundHead)
+      try $0.setNote(Self.recordNote, foundLength.map { "\($0)" })
+    }
+    (head, recordLength) = (foundHead, foundLength)
   }
 
   /// Says that git is waited for, unless it is quickly over; after a while once more, and louder.
@@ -50,10 +61,10 @@ extension Workspace {
     switch (now - wait.since, wait.told) {
     case (Self.gitWaitIsLong..., .note):
       report.note(
-        .held, "", "still waiting for git: \(gitWork); finish or abort it, nothing is sent or written until then")
+        .held, "", "still waiting for git: \(gitWork.text); finish or abort it, nothing is sent or written until then")
       gitWait?.told = .held
     case (Self.gitInterval..., nil):
-      report.note(.note, "", "waiting for git: \(gitWork)")
+      report.note(.note, "", "waiting for git: \(gitWork.text)")
       gitWait?.told = .note
     default: break
     }
@@ -66,6 +77,11 @@ extension Workspace {
     let now = now
     recentWrites[collection.folder, default: []].removeAll { now - $0.at >= AbsenceDecision.accidentSpan }
     recentWrites[collection.folder]?.append((now, count))
+  }
+
+  /// Whether git has changed files so shortly before a time that what is missing then may be its doing.
+  func hasGitWorked(at time: WallTime) -> Bool {
+    [gitChangedFilesAt, headMovedAt].contains { $0.map { time - $0 < AbsenceDecision.accidentSpan } ?? false }
   }
 
   /// How many edits and new files came with a move of HEAD: in one checkout they and the deletes are one deed.

@@ -57,7 +57,7 @@ extension Workspace {
         try lookAtPhotos(of: collection, &report)
         continue
       }
-      try scanPhotos(of: collection, hasGitWorked: hasGitWorked, &report)
+      try scanPhotos(of: collection, &report)
     }
     for collection in collections { try settleBlanks(collection, after: Self.absenceProof, &report) }
     try writeDueKeys(&report)

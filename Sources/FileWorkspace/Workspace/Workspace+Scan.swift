@@ -167,7 +167,8 @@ extension Workspace {
           decision: try PathDecision(
             workspace: parts(for: collection, transaction), collection: collection, transaction: transaction),
           startedAt: startedAt, after: after, isConfirmed: isConfirmed, unsettled: lookAgain,
-          hasGitWorked: hasGitWorked, writesOfCheckout: writesOfCheckout(collection, at: startedAt))
+          hasGitWorked: hasGitWorked(at: startedAt),
+          writesOfCheckout: writesOfCheckout(collection, at: startedAt))
         try absences.decide(found, isFolderDoubtful: isFolderDoubtful)
         try keep(absences.decision.result.trash)
         return absences.decision.result
@@ -176,7 +177,6 @@ extension Workspace {
       note(problem: "\(error)", at: collection.folder, &report)
       return
     }
-    hasGitWorked = false
     report.add(settled.report)
     for name in settled.namesFreed { takenNames[collection.folder]?.remove(name) }
     for path in settled.lookAgain { lookAgain.insert(PathKey(path)) }
@@ -208,7 +208,7 @@ struct AbsenceDecision {
   let isConfirmed: Bool
   /// Files that were being written when they were looked at.
   let unsettled: Set<PathKey>
-  /// Whether git has worked since the last complete listing.
+  /// Whether git has just changed files.
   let hasGitWorked: Bool
   /// How many edits and new files came with a move of HEAD just now.
   let writesOfCheckout: Int

@@ -27,7 +27,7 @@ extension Workspace {
     // What is put back must be taken at once, as the edit of the newest version that it is.
     if let gitWork {
       throw WorkspaceRequestError.badInput(
-        "git is at work (\(gitWork)); undo when it has finished, nothing was changed")
+        "git is at work (\(gitWork.text)); undo when it has finished, nothing was changed")
     }
     var undone = UndoReport(at: round.at)
     // What a person saved just now is an edit of its own, and a file that was moved is found where it lies.

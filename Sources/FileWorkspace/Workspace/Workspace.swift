@@ -103,15 +103,17 @@ public actor Workspace {
   /// What the clock showed when last looked at.
   var clockShowed: (wall: WallTime, elapsed: Duration)?
   /// What git was doing when last looked at.
-  var gitWork: String?
+  var gitWork: GitWork?
   /// When it was first seen at it, and what was told of that.
   var gitWait: (since: WallTime, told: WorkspaceEvent.Kind?)?
-  /// Whether git has worked since the last complete listing: what is missing then may be its doing.
-  var hasGitWorked = false
   /// Where HEAD stood when last looked at.
   var head: String?
   /// When HEAD was last found elsewhere.
   var headMovedAt: WallTime?
+  /// How long the record of HEAD's moves was when last looked at.
+  var recordLength: Int64?
+  /// When git was last found to have changed files, as by a checkout or a stash: what is missing then may be its doing.
+  var gitChangedFilesAt: WallTime?
   /// How many edits and new files of a folder were queued when; no longer than an accident may take.
   var recentWrites: [String: [(at: WallTime, count: Int)]] = [:]
   /// Edits that would blank columns and wait for what comes with them, by path.
@@ -201,6 +203,7 @@ public actor Workspace {
     try beginAdoptions()
     try client.read { transaction in
       head = try transaction.note(Self.headNote)
+      recordLength = try transaction.note(Self.recordNote).flatMap { Int64($0) }
       for collection in collections {
         formerFolders[collection.folder] = try transaction.note(Self.folderNote(collection)).flatMap(FileIdentity.init)
       }
@@ -220,14 +223,14 @@ public actor Workspace {
   public func scan(deleteAfter: Duration? = nil) throws -> WorkspaceReport {
     var report = WorkspaceReport()
     for collection in collections {
-      let hadGit = hasGitWorked
       try scan(collection, deleteAfter: deleteAfter, &report)
-      try scanPhotos(of: collection, deleteAfter: deleteAfter, hasGitWorked: hadGit, &report)
+      try scanPhotos(of: collection, deleteAfter: deleteAfter, &report)
     }
     return report
   }
 
   static let headNote = "git_head"
+  static let recordNote = "git_record_length"
 
   static func folderNote(_ collection: Collection) -> String { "folder \(collection.folder)" }
 
@@ -269,7 +272,7 @@ public actor Workspace {
         }
       }
       if photosToScan.contains(collection.folder) {
-        try scanPhotos(of: collection, hasGitWorked: hasGitWorked, &report)
+        try scanPhotos(of: collection, &report)
       } else {
         try lookAtPhotos(of: collection, &report)
       }

@@ -138,7 +138,7 @@ extension Workspace {
   /// What keeps single files or everything from going on, a sentence each.
   public func waits() -> [String] {
     var waits: [String] = []
-    if let gitWork { waits.append("waiting for git: \(gitWork)") }
+    if let gitWork { waits.append("waiting for git: \(gitWork.text)") }
     for (path, marker) in waitingForEditor.sorted(by: { $0.key < $1.key }) {
       waits.append("\(path): the server's change waits until the editor closes it (\(marker))")
     }

@@ -92,6 +92,24 @@ struct PhotoSyncTests {
     #expect(try one.isPhotoQuiet && two.isPhotoQuiet)
   }
 
+  @Test("a photo removed while git only looks is gone; one that git took away is held", arguments: [false, true])
+  func removedUnderGit(isCheckout: Bool) async throws {
+    let (world, one, _) = try await pair()
+    for name in ["front", "back", "side"] { try one.drop("kitchen/\(name).jpg", name) }
+    try await one.settle()
+    let person = one.files.person
+    try one.recordOfGit("commit")
+    try await one.settle()
+    try person.save(".git/index.lock", [])
+    try person.remove("photos/kitchen/front.jpg")
+    try await one.sync()
+    if isCheckout { try one.recordOfGit("commit", "checkout") }
+    try person.remove(".git/index.lock")
+    try await one.settle()
+    #expect(try await one.workspace.summary().photos.held == (isCheckout ? 1 : 0))
+    #expect(world.photoRows.count == (isCheckout ? 3 : 2))
+  }
+
   @Test("a task's photos go with it, their objects only when its delete was accepted")
   func taskDeleted() async throws {
     let (world, one, two) = try await pair()

@@ -266,10 +266,11 @@ struct ConflictFileTests {
   @Test("a side file that vanishes while git works is written again")
   func vanishUnderGit() async throws {
     let (_, one, _) = try await conflict()
-    try one.files.person.createFolder(".git")
+    try one.recordOfGit("commit")
     try one.files.person.save(".git/index.lock", [])
     try one.remove("milk.mine.json")
     try await one.sync()
+    try one.recordOfGit("commit", "checkout")
     try one.files.person.remove(".git/index.lock")
     try await one.settle()
     #expect(one.names == ["milk.json", "milk.mine.json"])

@@ -173,10 +173,11 @@ struct SideFileHandlingTests {
   func checkout() async throws {
     let (world, one) = try await conflict()
     let text = try #require(one.text("milk.mine.json"))
-    try one.files.person.createFolder(".git")
+    try one.recordOfGit("commit")
     try one.files.person.save(".git/index.lock", [])
     try one.remove("milk.mine.json")
     try await one.sync()
+    try one.recordOfGit("commit", "checkout")
     try one.files.person.remove(".git/index.lock")
     try await one.settle()
     #expect(one.text("milk.mine.json") == text)

@@ -13,11 +13,14 @@ private struct GitFolder {
   }
 
   @discardableResult
-  func git(_ arguments: String..., in path: String = "") -> Bool {
+  func git(_ arguments: String...) -> Bool { git(arguments) }
+
+  @discardableResult
+  func git(_ arguments: [String]) -> Bool {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["git"] + arguments
-    process.currentDirectoryURL = URL(fileURLWithPath: path.isEmpty ? folder.path : folder.full(path))
+    process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
     var environment = ["PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": folder.path, "GIT_CONFIG_NOSYSTEM": "1"]
     for name in ["AUTHOR", "COMMITTER"] {
       environment["GIT_\(name)_NAME"] = "test"
@@ -81,6 +84,25 @@ struct GitStateTests {
     #expect(git.repository()?.head() != second)
     git.git("checkout", "-q", "--detach")
     #expect(second.hasSuffix(try #require(git.repository()?.head())))
+  }
+
+  @Test("the record of HEAD's moves grows with what changes files, and not with what only looks")
+  func record() throws {
+    guard let git = try GitFolder() else { return }
+    #expect(git.repository()?.recordLength() == nil)
+    try git.commit("one")
+    var last = try #require(git.repository()?.recordLength())
+    for command in [["status"], ["add", "-A"], ["diff"], ["rm", "-q", "--cached", "a.json"], ["add", "a.json"]] {
+      #expect(git.git(command))
+      #expect(git.repository()?.recordLength() == last, "\(command)")
+    }
+    for command in [["stash", "-u"], ["reset", "--hard"], ["checkout", "-b", "other"], ["checkout", "main"]] {
+      try git.folder.save("new.json", Array("new".utf8))
+      #expect(git.git(command))
+      let length = try #require(git.repository()?.recordLength())
+      #expect(length > last, "\(command)")
+      last = length
+    }
   }
 
   @Test("a stopped merge is seen until it is ended, also from a folder below")

@@ -231,6 +231,14 @@ final class Replica {
 
   func move(_ from: String, _ to: String) throws { try files.person.rename("tasks/\(from)", "tasks/\(to)") }
 
+  /// Makes the workspace a git repository whose record of HEAD's moves shows these deeds.
+  func recordOfGit(_ deeds: String...) throws {
+    let lines = deeds.map { "0 0 me <me@example.com> 1 +0000\t\($0): something\n" }.joined()
+    try files.person.createFolder(".git/logs")
+    try files.person.save(".git/HEAD", Array("ref: refs/heads/main\n".utf8))
+    try files.person.save(".git/logs/HEAD", Array(lines.utf8))
+  }
+
   func copy(_ from: String, _ to: String) throws {
     try files.person.save("tasks/\(to)", files.person.bytes("tasks/\(from)") ?? [])
   }
