@@ -121,10 +121,8 @@ extension PathDecision {
     if file.key != key {
       // A copy's key is another row's: it must not stay there for long. A person's new file may still be open.
       made.keyDueAt = workspace.now + (file.key == nil ? Workspace.keyDelay : .zero)
-      if let original = file.key {
-        result.again.append(reading.path)
-        result.copies.append((key, original))
-      }
+      if file.key != nil { result.again.append(reading.path) }
+      result.newRows.append((key, file.key))
     }
     if let content = reading.content { made.seen = SeenFile(content.status, content.hash, at: workspace.now) }
     made.wasSeen = true

@@ -14,8 +14,8 @@ struct DecisionParts: Sendable {
   var deliberateTexts: [PathKey: ContentHash] = [:]
   /// The rows that are changed back and forth.
   var changeBacks = ChangeBacks()
-  /// The rows of files that were copies of others' a moment ago.
-  var copies = RecentCopies()
+  /// The rows of files that were new a moment ago.
+  var recentRows = RecentRows()
   /// What becomes of a file of which nothing is known and that differs from its row.
   var adoptsAs = AdoptionChoice.each
   /// Files whose edits may blank columns at once; `nil` for all.
@@ -35,8 +35,8 @@ struct DecisionResult: Sendable {
   var lookAgain: [String] = []
   /// Edits of rows' files that were queued or held.
   var edits: [RowEdit] = []
-  /// Copies that became rows of their own.
-  var copies: [(key: RowKey, original: RowKey)] = []
+  /// New files that became rows: those that named another's key, and those that named none.
+  var newRows: [(key: RowKey, copyOf: RowKey?)] = []
   /// Files whose rewriting waits for an editor.
   var waiting: [(path: String, marker: String)] = []
   var namesTaken: [String] = []
@@ -63,6 +63,10 @@ struct PathDecision {
   var isWaiting = false
   /// Whether the file in hand was its own row's copy until it was moved here, so that it says the copy's key.
   var isCopyOverOriginal = false
+  /// Whether the file in hand was a new one without a key until it was moved here.
+  private var isNewOverKnown = false
+  /// The files of the folder, where one was looked for.
+  private var numbers: Set<FileIdentity>?
   /// Whether a side file of the path in hand is to go: until it has gone its row counts as changed, so that a process that
   /// dies before finds it again.
   var closesSide = false
@@ -95,13 +99,14 @@ struct PathDecision {
     isCopyOverOriginal = false
     let entry = try mirror.entry(path: reading.path)
     if let entry, case .row(var file) = reading.file, let key = file.key,
-      workspace.copies.isCopy(key, of: entry.base.key, at: workspace.now)
+      workspace.recentRows.isCopy(key, of: entry.base.key, at: workspace.now)
     {
       // It lay beside the file that it takes the place of: a program's new text, which was to be looked at only here.
       file.key = entry.base.key
       reading.file = .row(file)
       isCopyOverOriginal = true
     }
+    isNewOverKnown = try entry.map { try isNewFile(reading, over: $0) } ?? false
     if reading.isEmpty {
       reading.file = .row(FileRow(values: [:], key: nil))
       let before = try entry ?? owner(of: reading, besides: nil)
@@ -259,11 +264,24 @@ struct PathDecision {
     var other: MirrorEntry?
     if let key = file.key {
       other = try mirror.entry(collection.folder, key: key)
-    } else if let content = reading.content {
+    } else if let content = reading.content, !isNewOverKnown {
       other = try mirror.entry(collection.folder, file: content)
     }
     guard let other, other.base.key != entry?.base.key, other.path != reading.path else { return nil }
     return other
+  }
+
+  /// Whether a file without a key was taken for a new one just now, and has been moved over a known one: a program's new
+  /// text, which was to be looked at only here.
+  private mutating func isNewFile(_ reading: PathReading, over known: MirrorEntry) throws -> Bool {
+    isNewOverKnown = false
+    guard case .row(let file) = reading.file, file.key == nil, let maker = try owner(of: reading, besides: known),
+      workspace.recentRows.isNew(maker.base.key, at: workspace.now), let seen = known.seen
+    else { return false }
+    // Where the known file was moved away first, the new one only takes its name.
+    let found = try numbers ?? Set(workspace.files.list(collection.folder).entries.map(\.status.identity))
+    numbers = found
+    return !found.contains(seen.identity)
   }
 
   /// Whether a row's file still lies at its path, and not another row's that was moved there.

@@ -23,7 +23,7 @@ extension Workspace {
     return DecisionParts(
       files: files, makeID: environment.makeID, now: now, newFileKeys: newFileKeys,
       troubled: Set(try Problems(transaction).paths().map(PathKey.init)), deliberateTexts: deliberateTexts,
-      changeBacks: changeBacks, copies: copies, adoptsAs: adoptsAs, mayBlank: mayBlank,
+      changeBacks: changeBacks, recentRows: recentRows, adoptsAs: adoptsAs, mayBlank: mayBlank,
       editorMarker: { markers.marker(of: $0) })
   }
 

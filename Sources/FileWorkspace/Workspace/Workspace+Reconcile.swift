@@ -68,7 +68,7 @@ extension Workspace {
     }
     report.add(decided.report)
     for edit in decided.edits { changeBacks.note(edit) }
-    for copy in decided.copies { copies.note(copy.key, of: copy.original, at: now) }
+    for row in decided.newRows { recentRows.note(row.key, copyOf: row.copyOf, at: now) }
     if decided.report.queued > 0 { noteWrites(decided.report.queued, of: collection) }
     try noteBlanks(decided.blanking, among: batch.map(\.path), collection)
     for reading in batch { waitingForEditor[PathKey(reading.path)] = nil }

@@ -92,7 +92,7 @@ public actor Workspace {
   /// The rows that are changed back and forth.
   var changeBacks = ChangeBacks()
   /// The rows of files that were copies of others' a moment ago.
-  var copies = RecentCopies()
+  var recentRows = RecentRows()
   /// The git repository that the workspace lies in, once one was found.
   var repository: GitRepository?
   let findRepository: @Sendable () -> GitRepository?

@@ -202,6 +202,29 @@ struct NewFileTests {
     #expect(try replica.isClear)
   }
 
+  @Test("so it is where the text has no key, also over a file that has none yet", arguments: [true, false])
+  func slowTemporaryFileWithoutKey(isYoung: Bool) async throws {
+    let world = try await TaskWorld.make(isYoung ? [] : [task(1, "Milk", notes: "two")])
+    let replica = try world.replica()
+    try await replica.sync()
+    if isYoung { try replica.write("milk.json", #"{"title": "Milk", "notes": "two"}"#) }
+    try await replica.settle()
+    let id = try #require(world.rows.keys.first)
+    try replica.write("tmpx7_k2q1.json", #"{"title": "Oat milk"}"#)
+    try await replica.sync()
+    #expect(world.rows.count == 2)
+    try replica.files.person.rename("tasks/tmpx7_k2q1.json", "tasks/milk.json")
+    try await replica.settle()
+    #expect(Array(world.rows.keys) == [id])
+    #expect(world.rows[id]?["title"] == "Oat milk")
+    #expect(world.rows[id]?["notes"] == "two")
+    #expect(replica.names == ["milk.json"])
+    replica.advance(Workspace.keyDelay)
+    try await replica.settle()
+    #expect(replica.json("milk.json")?["id"] == .string(id))
+    #expect(try replica.isClear)
+  }
+
   @Test("a copy that is moved over its original much later takes its place")
   func lateMoveOverOriginal() async throws {
     let world = try await TaskWorld.make([task(1, "Milk")])
@@ -210,7 +233,7 @@ struct NewFileTests {
     try replica.copy("milk.json", "again.json")
     try await replica.settle()
     let own = try #require(replica.json("again.json")?["id"]?.stringValue)
-    replica.advance(RecentCopies.window)
+    replica.advance(RecentRows.window)
     try replica.files.person.rename("tasks/again.json", "tasks/milk.json")
     try await replica.settle()
     #expect(Array(world.rows.keys) == [own])
