@@ -278,6 +278,7 @@ struct PathDecision {
     guard case .row(let file) = reading.file, file.key == nil, let maker = try owner(of: reading, besides: known),
       workspace.recentRows.isNew(maker.base.key, at: workspace.now), let seen = known.seen
     else { return false }
+    if seen.identity == reading.content?.status.identity { return true }
     // Where the known file was moved away first, the new one only takes its name.
     let found = try numbers ?? Set(workspace.files.list(collection.folder).entries.map(\.status.identity))
     numbers = found

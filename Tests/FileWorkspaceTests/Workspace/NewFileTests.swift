@@ -214,6 +214,7 @@ struct NewFileTests {
     try await replica.sync()
     #expect(world.rows.count == 2)
     try replica.files.person.rename("tasks/tmpx7_k2q1.json", "tasks/milk.json")
+    for _ in 0..<2 { _ = try await replica.workspace.look(at: ["tasks/milk.json", "tasks/tmpx7_k2q1.json"]) }
     try await replica.settle()
     #expect(Array(world.rows.keys) == [id])
     #expect(world.rows[id]?["title"] == "Oat milk")
