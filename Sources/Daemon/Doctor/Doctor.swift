@@ -176,7 +176,7 @@ public struct Doctor: Sendable {
 
   private static func advice(_ health: CollectionHealth) -> String {
     health.held > 0
-      ? "\(health.held) missing files are held: put them back, or run 'tidemark confirm' if they are to go"
+      ? "\(health.held) missing files are held: 'tidemark restore \(health.folder)' brings them back, 'tidemark confirm' lets them go"
       : "'tidemark sync' settles that"
   }
 

@@ -76,7 +76,8 @@ extension PhotoFiling {
     report.note(.deleted, record.lastPath, "photo")
   }
 
-  private mutating func fetchAgain(_ record: inout PhotoRecord) throws {
+  /// Has a photo's bytes come down again.
+  mutating func fetchAgain(_ record: inout PhotoRecord) throws {
     report.photosToDo += 1
     (record.seen, record.content, record.absentSince, record.isHeld) = (nil, nil, nil, false)
     (record.state, record.reason, record.attempts, record.retryAt) = (.remote, nil, 0, nil)

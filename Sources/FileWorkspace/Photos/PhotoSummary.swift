@@ -17,8 +17,10 @@ public struct PhotoSummary: Sendable, Hashable {
   public var toFetch = 0
   /// Photos that cannot be sent or fetched, and photos without a row, each with its reason.
   public var problems: [Problem] = []
-  /// Photos whose deletes wait for a person.
+  /// Missing photos whose deletes wait for a person.
   public var held = 0
+  /// What is held and what a person can do about it, a sentence each.
+  public var holds: [String] = []
   /// What is on its way now.
   public var transfer: Transfer?
   /// What single photos wait for, a sentence each.
@@ -30,7 +32,17 @@ public struct PhotoSummary: Sendable, Hashable {
   init(_ transaction: EngineTransaction, _ settings: WorkspaceSettings) throws {
     for collection in settings.collections {
       guard let table = PhotoTable(Collection(settings: collection)) else { continue }
-      for record in try PhotoRecords(transaction).unfinished(collection.folder) { try add(record, table, transaction) }
+      let records = try PhotoRecords(transaction).unfinished(collection.folder)
+      for record in records { try add(record, table, transaction) }
+      let missing = records.filter(\.isHeld).map(\.lastPath).sorted()
+      if !missing.isEmpty {
+        let folder = table.settings.folder
+        held += missing.count
+        holds.append(
+          "\(folder): \(missing.count) \(missing.count == 1 ? "photo is" : "photos are") missing "
+            + "(\(WorkspaceSummary.short(missing))); 'tidemark restore \(folder)' brings them back, 'tidemark confirm' deletes "
+            + "their rows")
+      }
       if waiting > 0 { waits.append("\(table.settings.folder): \(Self.count(waiting)) to be sent") }
       if toFetch > 0 { waits.append("\(table.settings.folder): \(Self.count(toFetch)) to come down") }
     }
@@ -39,7 +51,6 @@ public struct PhotoSummary: Sendable, Hashable {
   private mutating func add(
     _ record: PhotoRecord, _ table: PhotoTable, _ transaction: EngineTransaction
   ) throws {
-    if record.isHeld { held += 1 }
     switch record.state {
     case .failed, .held:
       problems.append(

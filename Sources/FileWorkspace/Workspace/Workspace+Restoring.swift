@@ -8,9 +8,10 @@ extension Workspace {
   ///
   /// - Parameters:
   ///   - name: The entry's name in the trash, or the path that the text had; of several the newest.
-  ///   - path: The same as a path in the workspace, where the person typed one.
+  ///   - path: The same as a path in the workspace, where the person typed one: that of a missing file whose row is there,
+  ///     or of a folder with such files, needs no trash.
   public func restore(_ name: String, path: String?) throws -> WorkspaceChange {
-    if let change = try remake(path) { return change }
+    if let change = try bringBackMissing(path) ?? remake(path) { return change }
     let entry = try trashEntry(name, path)
     if let origin = entry.origin, PhotoFolders(settings).folder(ofPhoto: origin) != nil {
       return try restorePhoto(entry, to: origin)

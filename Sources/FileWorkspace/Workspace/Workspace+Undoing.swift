@@ -23,12 +23,8 @@ extension Workspace {
   /// - Parameter isAddedToo: Whether files that came new go to the trash; then their rows are deleted as by `rm`.
   public func undo(isAddedToo: Bool = false) throws -> UndoReport {
     guard let round = try client.read({ try SyncRecord($0).next(isAddedToo: isAddedToo) }) else { return UndoReport() }
-    try watchGit()
     // What is put back must be taken at once, as the edit of the newest version that it is.
-    if let gitWork {
-      throw WorkspaceRequestError.badInput(
-        "git is at work (\(gitWork.text)); undo when it has finished, nothing was changed")
-    }
+    try checkGit()
     var undone = UndoReport(at: round.at)
     // What a person saved just now is an edit of its own, and a file that was moved is found where it lies.
     try lookAtAll(round, &undone.report)

@@ -61,6 +61,7 @@ public struct WorkspaceSummary: Sendable, Hashable {
     photos = try PhotoSummary(transaction, settings)
     problems = try Problems(transaction).all() + photos.problems
     held += photos.held
+    holds += photos.holds
     let mirror = Mirror(transaction)
     let marker = try files.status(StateFolder.root)
     for collection in settings.collections {
@@ -98,15 +99,17 @@ public struct WorkspaceSummary: Sendable, Hashable {
       if !isThere {
         held += known
         if known > 0 {
-          holds.append("\(collection.folder): the folder is missing with its \(known) files; put it back")
+          holds.append(
+            "\(collection.folder): the folder is missing with its \(known) files; put it back, or 'tidemark restore "
+              + "\(collection.folder)' writes them anew")
         }
       } else {
         let heldPaths = absent.filter(\.isHeld).map(\.lastPath).sorted()
         held += heldPaths.count
         if !heldPaths.isEmpty {
           holds.append(
-            "\(collection.folder): \(heldPaths.count) of \(known) files are missing (\(Self.short(heldPaths))); put them "
-              + "back, or 'tidemark confirm' deletes their rows")
+            "\(collection.folder): \(heldPaths.count) of \(known) files are missing (\(Self.short(heldPaths))); 'tidemark "
+              + "restore \(collection.folder)' brings them back, 'tidemark confirm' deletes their rows")
         }
         missing += absent.filter { !$0.isHeld }.map { entry in
           MissingFile(

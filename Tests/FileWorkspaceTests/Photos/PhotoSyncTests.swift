@@ -108,6 +108,17 @@ struct PhotoSyncTests {
     try await one.settle()
     #expect(try await one.workspace.summary().photos.held == (isCheckout ? 1 : 0))
     #expect(world.photoRows.count == (isCheckout ? 3 : 2))
+    guard isCheckout else { return }
+    #expect(
+      try await one.workspace.summary().holds == [
+        "photos: 1 photo is missing (photos/kitchen/front.jpg); 'tidemark restore photos' brings them back, 'tidemark "
+          + "confirm' deletes their rows"
+      ])
+    #expect(try await one.workspace.restore("photos", path: "photos").message == "1 missing photo comes down again")
+    try await one.settle()
+    #expect(one.photos["kitchen/front.jpg"] == "JPEG<front>" && one.photos.count == 3)
+    #expect(world.photoRows.count == 3)
+    #expect(try one.isPhotoQuiet)
   }
 
   @Test("a task's photos go with it, their objects only when its delete was accepted")

@@ -211,6 +211,43 @@ struct DeleteTests {
     #expect(one.names.count == total - missing)
   }
 
+  enum Loss: CaseIterable { case files, folder, oneFile }
+
+  @Test("what is missing is written again where a person asks for it, edits and all", arguments: Loss.allCases)
+  func broughtBack(loss: Loss) async throws {
+    let (world, one) = try await tasks(8)
+    one.network.isConnected = false
+    try one.rewrite("task-1.json", one.text("task-1.json")?.replacing("Task 1", with: "Edited") ?? "")
+    try await one.settle()
+    let paths = try (1...8).map { number in try #require(one.text("task-\(number).json")) }
+    switch loss {
+    case .files: for name in one.names { try one.remove(name) }
+    case .folder: try one.files.person.rename("tasks", "elsewhere")
+    case .oneFile: try one.remove("task-1.json")
+    }
+    _ = try await one.workspace.scan()
+    if loss == .oneFile {
+      let path = "tasks/task-1.json"
+      #expect(try await one.workspace.restore(path, path: path).message == "\(path) is back, as its row says")
+    } else {
+      #expect(try await one.workspace.summary().held == 8)
+      let change = try await one.workspace.restore("tasks", path: "tasks")
+      #expect(change.message == "8 missing files of tasks written, as the rows say")
+    }
+    #expect(one.names.count == 8)
+    #expect(one.json("task-1.json")?["title"] == "Edited")
+    #expect(one.json("task-8.json") == (try JSONValue(parsing: paths[7])).objectValue)
+    one.network.isConnected = true
+    try await one.settle()
+    one.advance(.seconds(60))
+    try await one.settle()
+    #expect(world.rows.count == 8)
+    #expect(world.rows[key(1)]?["title"] == "Edited")
+    #expect(try one.isClear)
+    #expect(try await one.workspace.summary().held == 0)
+    await #expect(throws: WorkspaceRequestError.self) { try await one.workspace.restore("tasks", path: "tasks") }
+  }
+
   @Test("the rest of a folder is held also beside many that are held already")
   func brakeBesideHeld() async throws {
     let (world, one) = try await tasks(8)
