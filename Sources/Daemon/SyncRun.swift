@@ -76,7 +76,7 @@ extension OpenWorkspace {
       take(try await workspace.scan(deleteAfter: .zero))
       take(try await workspace.writeRows())
     }
-    take(try await workspace.tick())
+    take(try await workspace.tick(isLast: !isWatching))
     func exchangeAgain() async throws {
       let another = await exchange(isConfirmed: false)
       replay.add(another.replay)

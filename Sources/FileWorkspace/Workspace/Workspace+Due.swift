@@ -30,7 +30,9 @@ extension Workspace {
   private static let leapMin = Duration.seconds(1)
 
   /// Does what is due by now: deletes whose proof is complete, keys to be written, late texts, second tries.
-  public func tick() throws -> WorkspaceReport {
+  ///
+  /// - Parameter isLast: Whether none may follow: then files that left their paths are looked over however lately they were.
+  public func tick(isLast: Bool = false) throws -> WorkspaceReport {
     var report = WorkspaceReport()
     try watchClock()
     try watchGit()
@@ -61,11 +63,14 @@ extension Workspace {
     }
     for collection in collections { try settleBlanks(collection, after: Self.absenceProof, &report) }
     try writeDueKeys(&report)
-    try takeLateTexts(&report)
-    try replaced.sweep(now: now.nanoseconds / 1_000_000)
+    if isLast || now - sweptAt >= Self.sweepInterval {
+      // There may be thousands; what is saved into one of them meanwhile is reported by the watcher.
+      sweptAt = now
+      try takeLateTexts(&report)
+      try replaced.sweep(now: now.nanoseconds / 1_000_000)
+    }
     report.add(try writeProblemNotes())
     sweepTrash()
-    sweptAt = now
     return report
   }
 

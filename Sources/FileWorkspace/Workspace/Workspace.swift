@@ -217,7 +217,7 @@ public actor Workspace {
   /// To be called before `start` where a sync follows, and before the rows of each pull are written.
   public func beginSync() { currentSync.begin() }
 
-  /// Looks at every file of every collection.
+  /// Looks at every file of every collection, and at those that have left their paths.
   ///
   /// - Parameter deleteAfter: How long a file must be gone before its row is deleted; the settings' time by default.
   public func scan(deleteAfter: Duration? = nil) throws -> WorkspaceReport {
@@ -226,6 +226,7 @@ public actor Workspace {
       try scan(collection, deleteAfter: deleteAfter, &report)
       try scanPhotos(of: collection, deleteAfter: deleteAfter, &report)
     }
+    try takeLateTexts(&report)
     return report
   }
 

@@ -39,6 +39,38 @@ struct ScaleTests {
     #expect((1...2).contains(reads.load(ordering: .relaxed)))
   }
 
+  @Test("however many files were replaced lately, they are looked at each minute, and a named one at once")
+  func replacedFiles() async throws {
+    let count = 200 * testEffort
+    let world = try await TaskWorld.make((1...count).map { task($0, "task \($0)", notes: "one") })
+    let replica = try world.replica()
+    try await replica.settle()
+    let open = try ["task-1.json", "task-2.json"].map { name in
+      (text: try #require(replica.text(name)), writer: try replica.files.person.open("tasks/\(name)"))
+    }
+    for number in 1...count { world.update(key(number), ["notes": "two"]) }
+    try await replica.sync()
+    let replaced = replica.files.person.paths(below: StateFolder.replaced)
+    #expect(replaced.count == count)
+    let before = replica.files.operationCount
+    _ = try await replica.workspace.tick()
+    #expect(replica.files.operationCount - before < 10)
+
+    open[0].writer.write(Array(open[0].text.replacing("task 1", with: "first").utf8))
+    open[0].writer.close()
+    let path = try #require(replaced.first { $0.contains("task-1.json") })
+    #expect(try await replica.workspace.look(at: [path]).queued == 1)
+    // One that no event tells of.
+    open[1].writer.write(Array(open[1].text.replacing("task 2", with: "second").utf8))
+    open[1].writer.close()
+    #expect(try await replica.workspace.tick().queued == 0)
+    let due = try #require(try await replica.workspace.nextTick())
+    replica.advance(to: due)
+    #expect(try await replica.workspace.tick().queued == 1)
+    try await replica.settle()
+    #expect(world.row(titled: "first") != nil && world.row(titled: "second") != nil)
+  }
+
   @Test("SCALE-3: a row that two replicas' formatters keep changing back is held, and all others go on")
   func changesBack() async throws {
     let world = try await TaskWorld.make([task(1, "Quarrel"), task(2, "other")])

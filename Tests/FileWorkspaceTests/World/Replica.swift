@@ -137,7 +137,7 @@ final class Replica {
       result.files.add(try await workspace.scan(deleteAfter: .zero))
       result.files.add(try await workspace.writeRows())
     }
-    result.files.add(try await workspace.tick())
+    result.files.add(try await workspace.tick(isLast: true))
     if result.failure == nil, !(try queue).isEmpty {
       let (second, failure) = await exchange(isConfirmed: false)
       result.replay.synced += second.synced
