@@ -1,42 +1,39 @@
 import FileWorkspace
 import OfflineEngine
 import Synchronization
-import Threads
 
 /// One running workspace: files are watched, edits queued, the queue sent, rows fetched and written back.
 ///
-/// Its loops run side by side: files, due work, photos, network, control and more. Files never wait for the network: an edit is queued
-/// as soon as its file has settled, however slow the server is.
+/// Its loops run side by side: files, due work, photos, network, control and more. Files never wait for the network: an
+/// edit is queued as soon as its file has settled, however slow the server is.
 public final class WatchRun: Sendable {
-  private let open: OpenWorkspace
+  let open: OpenWorkspace
   private let log: @Sendable (String) -> Void
-  private let networkWake = Wake()
+  let networkWake = Wake()
   /// Ends the wait after a failure: what a person does, not what they edit.
   private let retryWake = Wake()
   private let dueWake = Wake()
   /// Rung when there may be something to do about photos.
-  private let photoWake = Wake()
+  let photoWake = Wake()
+  /// Rung when rows of photos are queued.
+  let photoRowsWake = Wake()
   /// The wait before the server is asked for photos again after a failure.
-  private let photoPlan = Mutex(ExchangePlan(pullEvery: .zero))
-  private let photoRowsSentAt = Mutex<Duration?>(nil)
+  let photoPlan = Mutex(ExchangePlan(pullEvery: .zero))
   /// Ends waits that nothing but the end of the run shortens.
-  private let endWake = Wake()
+  let endWake = Wake()
   /// The requests of commands; ends with `stopListening`.
   private let calls: AsyncStream<ControlListener.Call>
   private let stopListening: @Sendable () -> Void
   private let isOver = Atomic(false)
   private let networkWatch: NetworkWatch
-  /// Commits what changed, and says what it did; `nil` where nothing is committed.
-  private let commit: (@Sendable () -> String?)?
-  private let commitWake = Wake()
+  private let commits: CommitWatch
   private let plan: Mutex<ExchangePlan>
   private let live: LiveWatch
 
   /// How often who waits for an answer is told that the work goes on.
   private static let sayWorkingEvery = Duration.seconds(3)
   /// The loops of a run, the one that waits for a stop among them.
-  private static let loopCount = 10
-  private static let photoRowsTogether = Duration.milliseconds(250)
+  private static let loopCount = 11
   /// How long the request in hand may take once the program is asked to stop.
   private static let stopLimit = Duration.seconds(5)
 
@@ -74,8 +71,8 @@ public final class WatchRun: Sendable {
     _ open: OpenWorkspace, calls: AsyncStream<ControlListener.Call>, stopListening: @escaping @Sendable () -> Void,
     networkWatch: NetworkWatch, commit: (@Sendable () -> String?)?, log: @escaping @Sendable (String) -> Void
   ) {
-    self.commit = open.settings.commitsAfter == nil ? nil : commit
     self.open = open
+    commits = CommitWatch(open, commit: commit)
     self.calls = calls
     self.stopListening = stopListening
     self.log = log
@@ -112,10 +109,11 @@ public final class WatchRun: Sendable {
       group.addTask { try await self.due() }
       group.addTask { await self.network(watch) }
       group.addTask { try await self.photos() }
+      group.addTask { await self.sendPhotoRows() }
       group.addTask { await self.control() }
       group.addTask { await self.live.run { self.say($0) } }
       group.addTask { try await self.writeArrivals() }
-      group.addTask { await self.commits() }
+      group.addTask { await self.commits.run { self.say($0) } }
       // The first loop to end ends all: by a stop, or by a failure that the caller is told.
       try await group.next()
       finish(watch)
@@ -143,26 +141,27 @@ public final class WatchRun: Sendable {
     retryWake.finish()
     dueWake.finish()
     photoWake.finish()
-    commitWake.finish()
+    photoRowsWake.finish()
+    commits.stop()
     endWake.finish()
   }
 
   /// Keeps an event in the workspace's log and tells it.
-  private func say(_ event: WorkspaceEvent) {
+  func say(_ event: WorkspaceEvent) {
     open.record([event])
     log(EventLine.text(event))
   }
 
   /// - Parameters:
   ///   - isRecorded: Whether the events stand in the workspace's log already.
-  ///   - mayWait: Whether what was queued is sent soon rather than at once.
-  private func book(_ report: WorkspaceReport, isRecorded: Bool = false, mayWait: Bool = false) {
+  ///   - sender: Rung to have sent what was queued; the network loop at once by default.
+  func book(_ report: WorkspaceReport, isRecorded: Bool = false, sendingBy sender: Wake? = nil) {
     if !isRecorded { open.record(report.events) }
     for event in report.events { log(EventLine.text(event)) }
-    if report.queued > 0, !mayWait || photoRowsAreDue() { networkWake.ring() }
+    if report.queued > 0 { (sender ?? networkWake).ring() }
     if report.photosToDo > 0 { photoWake.ring() }
     dueWake.ring()
-    if !report.events.isEmpty { commitWake.ring() }
+    if !report.events.isEmpty { commits.noteChange() }
   }
 
   // MARK: Loops
@@ -180,7 +179,7 @@ public final class WatchRun: Sendable {
   }
 
   /// Works on the files; what a passing trouble of this device keeps undone is found by a later look at everything.
-  private func attempt(_ work: () async throws -> WorkspaceReport) async throws {
+  func attempt(_ work: () async throws -> WorkspaceReport) async throws {
     do {
       book(try await work())
     } catch let error where WatchState.mayPass(error) {
@@ -236,51 +235,7 @@ public final class WatchRun: Sendable {
     }
   }
 
-  /// Whether the rows of photos are to be sent now: of many photos that follow each other, some together.
-  private func photoRowsAreDue() -> Bool {
-    let now = open.environment.clock.elapsed()
-    return photoRowsSentAt.withLock { last in
-      if let last, now - last < Self.photoRowsTogether { return false }
-      last = now
-      return true
-    }
-  }
-
-  /// Reads, sends and fetches photos as they come, beside everything else.
-  private func photos() async throws {
-    let (transfers, clock) = (PhotoTransfers(open.workspace), open.environment.clock)
-    var lastFailure: String?
-    while !watchIsOver {
-      if let rest = open.watchState.rest(at: clock.now()) {
-        await photoWake.wait(upTo: max(rest, .seconds(1)), clock: clock)
-        continue
-      }
-      var run = PhotoRun()
-      let isOnline = open.client.syncStatus.network != .disabled
-      try await attempt {
-        run = try await transfers.run(isOnline: isOnline) { self.book($0, mayWait: true) }
-        if run.report.queued > 0 { self.networkWake.ring() }
-        return WorkspaceReport()
-      }
-      let text = run.failure.map { "\($0)" }
-      if let text, text != lastFailure, !watchIsOver { say(WorkspaceEvent(.note, "", "photos wait: \(text)")) }
-      lastFailure = text
-      let pause = photoPlan.withLock { $0.pause(after: run.failure, at: clock.elapsed()) }
-      let due = try await open.workspace.nextPhotoDue().map { max(.milliseconds(20), $0 - clock.now()) }
-      guard run.failure != nil else {
-        await photoWake.wait(upTo: due, clock: clock)
-        continue
-      }
-      // Neither an edit nor a drop mends what stands between here and the server.
-      await endOfPhotoWait(pause.length, readDue: due)
-    }
-  }
-
-  private func endOfPhotoWait(_ pause: Duration, readDue: Duration?) async {
-    await photoWake.wait(upTo: readDue.map { min(pause, $0) } ?? pause, clock: open.environment.clock)
-  }
-
-  private var watchIsOver: Bool { isOver.load(ordering: .relaxed) }
+  var watchIsOver: Bool { isOver.load(ordering: .relaxed) }
 
   private func network(_ watch: FileWatch) async {
     await withDiscardingTaskGroup { group in
@@ -402,36 +357,6 @@ public final class WatchRun: Sendable {
       await live.arrivals.wait(upTo: nil, clock: open.environment.clock)
       guard !watchIsOver else { return }
       try await attempt { try await self.open.workspace.writeRows() }
-    }
-  }
-
-  // MARK: git
-
-  /// Commits what changed once nothing has changed for a while.
-  private func commits() async {
-    let clock = open.environment.clock
-    while !watchIsOver {
-      await commitWake.wait(upTo: nil, clock: clock)
-      guard !watchIsOver else { return }
-      guard let commit, let quiet = open.settings.commitsAfter else { continue }
-      var start = clock.elapsed()
-      while !watchIsOver {
-        await commitWake.wait(upTo: quiet, clock: clock)
-        if clock.elapsed() - start >= quiet { break }
-        start = clock.elapsed()
-      }
-      // A person's own work with git comes first, however long it takes.
-      while !watchIsOver, open.isGitAtWork { await endWake.wait(upTo: quiet, clock: clock) }
-      guard !watchIsOver, let said = await Self.onThread(commit) else { continue }
-      say(WorkspaceEvent(.note, "", said))
-    }
-  }
-
-  /// Runs what may block for long on a thread of its own.
-  private static func onThread(_ body: @escaping @Sendable () -> String?) async -> String? {
-    await withCheckedContinuation { continuation in
-      let hasStarted = BlockingThread { continuation.resume(returning: body()) }.start()
-      if !hasStarted { continuation.resume(returning: nil) }
     }
   }
 
