@@ -30,6 +30,19 @@ import Testing
     #expect(text.contains(said), "\(text)")
   }
 
+  @Test(
+    "photos in step are said to be so only where all of them were asked for",
+    arguments: [
+      (Doctor.Found(), Doctor.Found(), DoctorCheck.Level.ok, "7 rows, each with its object"),
+      (Doctor.Found(names: ["a"]), Doctor.Found(), .trouble, "1 of 7 ('a')"),
+      (Doctor.Found(), Doctor.Found(names: ["k"]), .note, "objects without a row: 1 ('k')"),
+      (Doctor.Found(unasked: 3), Doctor.Found(unasked: 4), .note, "7 more"),
+    ])
+  func photos(missing: Doctor.Found, strays: Doctor.Found, level: DoctorCheck.Level, said: String) {
+    let check = Doctor.check("photos", count: 7, missing: missing, strays: strays)
+    #expect(check.level == level && check.text.contains(said), "\(check.text)")
+  }
+
   @Test("every policy that can have forbidden a write is named; other refusals are none of its business")
   func policies() {
     let key = RowKey("k")

@@ -207,6 +207,63 @@ import Testing
     #expect(try await objectCount(site) == 2)
   }
 
+  @Test("doctor takes no photo of another collection in the same bucket for an object without a row")
+  func doctorOfSharedBucket() async throws {
+    let template = URL(fileURLWithPath: Tidemark.packageRoot + "/Templates/tasks-and-photos/schema.json")
+    var schema = try #require(try JSONSerialization.jsonObject(with: Data(contentsOf: template)) as? [String: Any])
+    var tables = try #require(schema["tables"] as? [String: [String: Any]])
+    tables["errands"] = tables["tasks"]
+    tables["errand_photos"] = tables["task_photos"]
+    tables["errand_photos"]?["foreignKeys"] = [
+      ["columns": ["task_id"], "references": ["table": "errands", "columns": ["id"]], "onDelete": "cascade"]
+    ]
+    schema["tables"] = tables
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("schema-\(UUID().uuidString).json")
+    try JSONSerialization.data(withJSONObject: schema).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let site = try await Site(serving: ["--schema", file.path])
+    let a = try await site.workspace("a", isFirst: true)
+    let settings = try JSONSerialization.jsonObject(with: Data(a.text("tidemark.json").utf8)) as? [String: Any]
+    let tasks = try #require((settings?["collections"] as? [[String: Any]])?.first)
+    var errands = tasks
+    (errands["folder"], errands["table"]) = ("errands", "errands")
+    errands["photos"] = ["folder": "receipts", "table": "errand_photos", "row": "task_id"]
+    try a.set(["collections": [tasks, errands]])
+    try await a.sync()
+    try a.write("tasks/kitchen.json", "{\"title\": \"kitchen\"}")
+    try a.write("errands/bank.json", "{\"title\": \"bank\"}")
+    try drop(try Self.picture("front"), "kitchen/front.jpg", into: a)
+    try drop(try Self.picture("receipt"), "../receipts/bank/receipt.jpg", into: a)
+    try await a.sync()
+    #expect(try await objectCount(site) == 2)
+    let checks = try #require(try await a.run("doctor", "--json").json()["checks"] as? [[String: String]])
+    let found = checks.filter { $0["name"] == "photos in photos" }
+    #expect(found.map { $0["level"] } == ["ok"] && found.first?["text"]?.hasPrefix("2 rows") == true, "\(found)")
+  }
+
+  @Test("photos' rows are not kept back by a large photo behind them, however soon they follow each other")
+  func rowsBeforeLargePhoto() async throws {
+    let (site, count) = (try await Site(), 8)
+    let a = try await site.workspace("a", isFirst: true)
+    try a.set(["pullEvery": 3_600, "live": false])
+    try a.write("tasks/kitchen.json", "{\"title\": \"kitchen\"}")
+    try await a.sync()
+    // The one behind them takes a minute.
+    try await site.misbehave(
+      """
+      [{"kind": "slowUpload", "bytesPerSecond": 20000, "method": "POST", "path": "/storage/v1/object/photos", "skipping": \(count)}]
+      """)
+    let watch = try await a.watch()
+    for number in 0...count {
+      try drop(try Self.picture("\(number)", padding: 1_200_000), "kitchen/\(number).jpg", into: a)
+    }
+    var line = 0
+    while try await rows(site).count < count { line = try await watch.line(with: "sent", from: line) }
+    #expect(try await objectCount(site) == count)
+    watch.signal(SIGKILL)
+    _ = await watch.finished()
+  }
+
   private func store(_ site: Site, _ key: String, _ bytes: Data) async throws {
     try await change(site, "POST", "/storage/v1/object/photos/\(key)", "image/jpeg", bytes)
   }

@@ -8,20 +8,20 @@ extension Doctor {
   func photos(
     _ project: Project, _ settings: WorkspaceSettings, _ store: EngineStore, _ user: String, _ token: Secret?
   ) async -> [DoctorCheck] {
-    guard let token, settings.collections.contains(where: { $0.photos?.table != nil }) else { return [] }
+    let buckets = KnownObjects.buckets(settings)
+    guard let token, !buckets.isEmpty else { return [] }
     guard project.services.storage != nil else {
       return [DoctorCheck("photos", .note, "no Storage service is named; photos stay on this device")]
     }
     let storage = StorageClient(project: project, http: environment.http)
     let tables = TableClient(project: project, http: environment.http)
     var checks: [DoctorCheck] = []
-    let buckets = (try? store.read(user: user) { try KnownObjects.all($0, settings) })?.map(\.bucket) ?? []
-    for (index, bucket) in buckets.enumerated() {
+    for bucket in buckets {
       let name = "photos in \(bucket)"
       do {
         // First the objects: what is uploaded meanwhile is on record before it is there.
         let there = try await Self.objects(storage, bucket, user, token)
-        let known = try store.read(user: user) { try KnownObjects.all($0, settings) }[index]
+        let known = try store.read(user: user) { try KnownObjects(bucket, settings, $0) }
         let missing = try await Self.missing(known, there, storage, token)
         let strays = try await Self.strays(known, there, tables, token)
         checks.append(Self.check(name, count: known.paths.count, missing: missing, strays: strays))
@@ -51,24 +51,29 @@ extension Doctor {
     }
   }
 
+  /// What a look at a bucket found, and how many others it did not ask for.
+  struct Found {
+    var names: [String] = []
+    var unasked = 0
+  }
+
   /// How many objects are asked for one by one.
   private static let askedMax = 100
 
   /// The paths of photos whose objects are not there: a listing is no proof, so each is asked for.
   private static func missing(
     _ known: KnownObjects, _ there: Set<String>, _ storage: StorageClient, _ token: Secret
-  ) async throws -> [String] {
-    var missing: [String] = []
-    for (key, path) in known.paths.filter({ !there.contains($0.key) }).sorted(by: { $0.value < $1.value })
-      .prefix(askedMax)
-    {
+  ) async throws -> Found {
+    let unlisted = known.paths.filter { !there.contains($0.key) }.sorted { $0.value < $1.value }
+    var missing = Found(unasked: max(unlisted.count - askedMax, 0))
+    for (key, path) in unlisted.prefix(askedMax) {
       do throws(SupabaseError) {
         _ = try await storage.info(try ObjectPath(bucket: known.bucket, key: key), accessToken: token)
       } catch {
         guard case .refused(let refusal) = error, ["NoSuchKey", "InvalidKey"].contains(refusal.code) else {
           throw error
         }
-        missing.append(path)
+        missing.names.append(path)
       }
     }
     return missing
@@ -77,38 +82,42 @@ extension Doctor {
   /// The keys of objects that no row names: neither here nor, since another device may have sent them, on the server.
   private static func strays(
     _ known: KnownObjects, _ there: Set<String>, _ tables: TableClient, _ token: Secret
-  ) async throws -> [String] {
-    let unknown = there.filter { known.paths[$0] == nil && !known.passing.contains($0) }.sorted().prefix(askedMax)
-    guard !unknown.isEmpty else { return [] }
+  ) async throws -> Found {
+    let unknown = there.filter { known.paths[$0] == nil && !known.passing.contains($0) }.sorted()
+    let asked = unknown.prefix(askedMax)
     var named: Set<String> = []
     // So many keys are a URL that every proxy takes.
-    for start in stride(from: 0, to: unknown.count, by: 20) {
-      let keys = unknown[start..<min(start + 20, unknown.count)].map(JSONValue.string)
-      let answer = try await tables.send(
-        .select(known.table, columns: [known.column], filters: [.in(known.column, keys)]), accessToken: token)
-      named.formUnion(answer.rows.compactMap { $0[known.column]?.stringValue })
+    for start in stride(from: 0, to: asked.count, by: 20) {
+      let keys = asked[start..<min(start + 20, asked.count)].map(JSONValue.string)
+      for table in known.tables {
+        let answer = try await tables.send(
+          .select(table, columns: [KnownObjects.column], filters: [.in(KnownObjects.column, keys)]), accessToken: token)
+        named.formUnion(answer.rows.compactMap { $0[KnownObjects.column]?.stringValue })
+      }
     }
-    return unknown.filter { !named.contains($0) }
+    return Found(names: asked.filter { !named.contains($0) }, unasked: unknown.count - asked.count)
   }
 
-  static func check(_ name: String, count: Int, missing: [String], strays: [String]) -> DoctorCheck {
+  static func check(_ name: String, count: Int, missing: Found, strays: Found) -> DoctorCheck {
     func shown(_ names: [String]) -> String {
       names.prefix(3).map { "'\($0)'" }.joined(separator: ", ") + (names.count > 3 ? ", …" : "")
     }
     var parts: [String] = []
-    if !missing.isEmpty {
+    if !missing.names.isEmpty {
       parts.append(
-        "rows whose object is not there: \(missing.count) of \(count) (\(shown(missing))): where the file is here, "
-          + "'tidemark photos retry PATH' sends it anew; else 'tidemark photos remove PATH' removes the row")
+        "rows whose object is not there: \(missing.names.count) of \(count) (\(shown(missing.names))): where the file is "
+          + "here, 'tidemark photos retry PATH' sends it anew; else 'tidemark photos remove PATH' removes the row")
     }
-    if !strays.isEmpty {
+    if !strays.names.isEmpty {
       parts.append(
-        "objects without a row: \(strays.count) (\(shown(strays))): if no other program needs them, remove them in the "
-          + "project's dashboard, under Storage")
+        "objects without a row: \(strays.names.count) (\(shown(strays.names))): if no other program needs them, remove "
+          + "them in the project's dashboard, under Storage")
     }
+    let unasked = missing.unasked + strays.unasked
+    if unasked > 0 { parts.append("\(unasked) more that seem so were not asked for") }
     guard !parts.isEmpty else {
       return DoctorCheck(name, .ok, "\(count) rows, each with its object, and no object without a row")
     }
-    return DoctorCheck(name, missing.isEmpty ? .note : .trouble, parts.joined(separator: "; "))
+    return DoctorCheck(name, missing.names.isEmpty ? .note : .trouble, parts.joined(separator: "; "))
   }
 }

@@ -18,23 +18,22 @@ extension Doctor {
       return [DoctorCheck("server", .failure, "\(error)")]
     }
     let auth = AuthClient(project: project, http: environment.http)
-    guard project.services.auth != nil else {
-      let first = DoctorCheck(
+    let answer: DoctorCheck
+    if project.services.auth == nil {
+      answer = DoctorCheck(
         "server", .note, "\(settings.server.url): no Auth service is named; tokens are kept ready")
-      let (session, token) = await session(auth, store, identity, settings)
-      return [first, session] + (await tables(project, settings, token)) + (await policies(project, settings, store))
-        + (await photos(project, settings, store, identity.user, token))
+    } else {
+      do throws(AuthFailure) {
+        let version = try await auth.health()
+        let shown = version.isEmpty ? "" : ", sign-in service \(version)"
+        answer = DoctorCheck("server", .ok, "\(settings.server.url) answers\(shown)")
+      } catch {
+        return [DoctorCheck("server", error.mayPass ? .waiting : .failure, "\(settings.server.url): \(error)")]
+      }
     }
-    do throws(AuthFailure) {
-      let version = try await auth.health()
-      let shown = version.isEmpty ? "" : ", sign-in service \(version)"
-      let first = DoctorCheck("server", .ok, "\(settings.server.url) answers\(shown)")
-      let (session, token) = await session(auth, store, identity, settings)
-      return [first, session] + (await tables(project, settings, token)) + (await policies(project, settings, store))
-        + (await photos(project, settings, store, identity.user, token))
-    } catch {
-      return [DoctorCheck("server", error.mayPass ? .waiting : .failure, "\(settings.server.url): \(error)")]
-    }
+    let (session, token) = await session(auth, store, identity, settings)
+    return [answer, session] + (await tables(project, settings, token)) + (await policies(project, settings, store))
+      + (await photos(project, settings, store, identity.user, token))
   }
 
   private func session(
