@@ -46,7 +46,7 @@ private struct RacingPerson: Sendable {
     var buffer = try replica.text("tasks/\(name)")
     let held = way == .inPlaceHeldOpen ? open(path, O_WRONLY | O_CLOEXEC) : -1
     defer { if held >= 0 { close(held) } }
-    waitForMoment()
+    try waitForMoment()
     var racing = 0
     for (title, delay) in zip(titles, delays) {
       usleep(delay)
@@ -58,12 +58,14 @@ private struct RacingPerson: Sendable {
     return racing
   }
 
-  private func waitForMoment() {
+  private func waitForMoment() throws {
+    guard moment != .atOnce else { return }
+    // Watched first, looked at then.
+    let news = try FolderNews(of: ["\(replica.path)/tasks", "\(replica.path)/.tidemark/tmp"])
     var found = stat()
-    while moment != .atOnce {
-      if stat(path, &found) == 0, found.st_ino != inode { return }
+    while stat(path, &found) != 0 || found.st_ino == inode {
       if moment == .whileWritten, isBeingWritten { return }
-      usleep(100)
+      news.wait()
     }
   }
 
