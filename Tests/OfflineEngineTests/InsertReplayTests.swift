@@ -143,6 +143,19 @@ struct InsertReplayTests {
     #expect(none == nil)
   }
 
+  @Test("leaves nothing behind for its maker once the row is gone")
+  func goneRow() async throws {
+    let desk = try Desk([.answer(201, Desk.json("Buy milk", t1))])
+    try desk.insert()
+    _ = await desk.sync()
+    let key = Desk.key
+    let taken = try desk.client.transaction { transaction in
+      try transaction.setGone("tasks", key)
+      return try transaction.takeTakenWrite("tasks", key, at: nil)
+    }
+    #expect(taken == nil)
+  }
+
   // MARK: Updates behind it
 
   @Test("gives its version and the server's defaults to the updates that waited behind it")

@@ -177,6 +177,21 @@ import Testing
         == "bucketName bm90ZXM=,objectName YQ==,contentType YXBwbGljYXRpb24vb2N0ZXQtc3RyZWFt,cacheControl MzYwMA==")
   }
 
+  @Test("a piece that leaves the place where it was, or beyond its end, is no answer", arguments: [3, 2, 7, Int64.max])
+  func impossibleOffset(offset: Int64) async throws {
+    struct Piece: HTTPBodySource {
+      let count: Int64 = 3
+      func read(at position: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int { 0 }
+    }
+    let answers = [5, offset].map { HTTPResponse(204, "", ["Upload-Offset": String($0)]) }
+    let http = ScriptedExchange(.success(answers[0]), .success(answers[1]))
+    let resumable = ResumableClient(project: try testProject(), http: http)
+    #expect(try await resumable.send("p", from: 3, Piece(), upserts: false, accessToken: nil) == 5)
+    await #expect(throws: SupabaseError.self) {
+      try await resumable.send("p", from: 3, Piece(), upserts: false, accessToken: nil)
+    }
+  }
+
   @Test("no description of a request shows its key, its token or its body")
   func descriptions() throws {
     let request = StorageRequest.uploadSigned(

@@ -137,6 +137,7 @@ extension EngineTransaction {
   /// Remembers that a row was seen and is gone.
   func setGone(_ table: String, _ key: RowKey) throws {
     try store(table, key, values: nil, version: nil, isStale: false)
+    try forgetTakenWrite(table, key)
     try noteChange(table, key)
   }
 

@@ -31,10 +31,15 @@ extension EngineTransaction {
   /// - Parameter version: The version that the caller has as its base; `nil` for a row that was made here.
   public func takeTakenWrite(_ table: String, _ key: RowKey, at version: String?) throws -> JSONObject? {
     guard let taken = try takenWrite(table, key), taken.version == version else { return nil }
+    try forgetTakenWrite(table, key)
+    return taken.answer
+  }
+
+  /// Lets go of the answer for a row: it was taken, or the row is gone and nobody will.
+  func forgetTakenWrite(_ table: String, _ key: RowKey) throws {
     try database.execute(
       "DELETE FROM made_row WHERE user_id = ? AND table_name = ? AND key = ?",
       [.text(user), .text(table), .text(key.text)])
-    return taken.answer
   }
 
   private func takenWrite(_ table: String, _ key: RowKey) throws -> (version: String?, answer: JSONObject)? {

@@ -64,10 +64,14 @@ final class ResumedFile: HTTPBodySink, @unchecked Sendable {  // Proof: the exch
     return found
   }
 
-  /// Opens a part and takes it for this transfer alone; `nil` where another one has it.
+  /// Opens a part and takes it for this transfer alone; `nil` where another one has it, or had it until now.
   private func open(_ name: String, _ flags: Int32) throws(FileTrouble) -> Int32? {
     let descriptor = Glibc.open(folder + name, flags | O_CLOEXEC | O_NOFOLLOW, 0o666)
-    guard descriptor >= 0 else { throw FileTrouble() }
+    guard descriptor >= 0 else {
+      // Another transfer has just finished it, or let it go.
+      if errno == ENOENT, flags & O_CREAT == 0 { return nil }
+      throw FileTrouble()
+    }
     if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return descriptor }
     close(descriptor)
     return nil

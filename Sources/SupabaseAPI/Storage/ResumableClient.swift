@@ -82,9 +82,9 @@ public struct ResumableClient: Sendable {
         "x-upsert": upserts ? "true" : "false",
       ])
     let response = try await send(request, accessToken, HTTPBodies(source: source, progress: progress))
-    guard let now = response.fields["Upload-Offset"].flatMap({ Int64($0) }), now > offset || source.count == 0 else {
-      throw RawAnswer(response).notAnAnswer
-    }
+    guard let now = response.fields["Upload-Offset"].flatMap({ Int64($0) }),
+      source.count == 0 ? now == offset : now > offset && now <= offset + source.count
+    else { throw RawAnswer(response).notAnAnswer }
     return now
   }
 
