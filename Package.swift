@@ -69,7 +69,9 @@ let package = Package(
 
     .executableTarget(
       name: "tidemark-fuzz",
-      dependencies: ["FileWorkspace", "StandInServer", "SupabaseAPI", "LosslessJSON", "WebSocket", "Images"],
+      dependencies: [
+        "FileWorkspace", "StandInServer", "SupabaseAPI", "LosslessJSON", "WebSocket", "Images", "Randomness",
+      ],
       path: "Sources/Fuzzing", swiftSettings: strict),
 
     .executableTarget(

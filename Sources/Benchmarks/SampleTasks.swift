@@ -18,7 +18,7 @@ struct SampleTasks {
 
   init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-  mutating func number(below bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
+  mutating func number(below bound: Int) -> Int { random.number(below: bound) }
 
   mutating func title() -> String {
     "\(Self.verbs[number(below: Self.verbs.count)]) \(Self.things[number(below: Self.things.count)]) "

@@ -31,15 +31,15 @@ extension FuzzTarget {
     if case .close = message { false } else { true }
   }
 
-  private static let standIn = {
+  private static let standIn = Result {
     var configuration = StandInConfiguration()
     configuration.auth.passwordCost = 4  // Passwords take their time by intention.
-    return try? StandIn(configuration)
-  }()
+    return try StandIn(configuration)
+  }
 
   /// Whatever a query says, the server has an answer that is its own: never a failure.
   static func query(_ bytes: [UInt8]) -> String? {
-    guard let standIn else { return "no stand-in" }
+    guard case .success(let standIn) = Self.standIn else { return "no stand-in: \(Self.standIn)" }
     // What a request line can hold.
     let target = String(decoding: bytes.filter { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }, as: UTF8.self)
     let answer = standIn.answer(
@@ -55,7 +55,7 @@ extension FuzzTarget {
 
   /// Whatever is asked, the stand-in has an answer of its own.
   static func requests(_ bytes: [UInt8]) -> String? {
-    guard let standIn else { return "no stand-in" }
+    guard case .success(let standIn) = Self.standIn else { return "no stand-in: \(Self.standIn)" }
     let (head, body) = parted(bytes)
     let words = head.first?.split(separator: " ", maxSplits: 1).map(String.init) ?? []
     guard words.count == 2, words[1].hasPrefix("/"), !words[1].hasPrefix("/stand-in/") else { return nil }
@@ -97,7 +97,7 @@ extension FuzzTarget {
       }
       if session.due > .seconds(1 << 39) { return "a client that never does anything again" }
     }
-    guard let standIn else { return "no stand-in" }
+    guard case .success(let standIn) = Self.standIn else { return "no stand-in: \(Self.standIn)" }
     for form in ["1.0.0", "2.0.0"] {
       let said = Said()
       let link = standIn.openRealtime("/realtime/v1/websocket?apikey=\(standIn.publishableKey)&vsn=\(form)") {

@@ -9,7 +9,8 @@ import Glibc
   public func layOutSeeds(_ count: UnsafeMutableRawPointer?, _ words: UnsafeMutableRawPointer?) -> CInt {
     guard let chosen, let folder = getenv("SEEDS").map({ String(cString: $0) }) else { return 0 }
     for (number, seed) in chosen.corpus.enumerated() {
-      guard let file = fopen("\(folder)/seed-\(number)", "w") else { continue }
+      let path = "\(folder)/seed-\(number)"
+      guard let file = fopen(path, "w") else { end("cannot write \(path): \(String(cString: strerror(errno)))") }
       fwrite(seed, 1, seed.count, file)
       fclose(file)
     }
@@ -19,9 +20,16 @@ import Glibc
   /// What libFuzzer calls with each of its inputs (https://llvm.org/docs/LibFuzzer.html).
   @_cdecl("LLVMFuzzerTestOneInput")
   public func fuzzOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    guard let chosen else { fatalError("FUZZ names one of \(FuzzTarget.allCases.map(\.rawValue))") }
-    if let fault = chosen.fault(Array(UnsafeBufferPointer(start: bytes, count: count))) { fatalError(fault) }
+    guard let chosen else { end("FUZZ names one of \(FuzzTarget.allCases.map(\.rawValue))") }
+    if let fault = chosen.fault(Array(UnsafeBufferPointer(start: bytes, count: count))) { end(fault) }
     return 0
+  }
+
+  /// Ends the process with words, in the way by which libFuzzer knows that the input brought it down.
+  private func end(_ words: String) -> Never {
+    print(words)
+    fflush(nil)
+    abort()
   }
 
 #else

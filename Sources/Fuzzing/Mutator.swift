@@ -1,13 +1,15 @@
+import Randomness
+
 /// Changes bytes a little, as its seed decides: what a fuzzer does that is not led by coverage.
 struct Mutator {
-  private var state: UInt64
+  private var random: SeededRandom
   private let corpus: [[UInt8]]
   /// The longest that anything grows.
   private static let bytesMax = 4_096
 
   /// A mutator over a corpus.
   init(seed: UInt64, _ corpus: [[UInt8]]) {
-    state = seed
+    random = SeededRandom(seed: seed)
     self.corpus = corpus
   }
 
@@ -42,12 +44,5 @@ struct Mutator {
     "\n",
   ]
 
-  /// SplitMix64 (Steele, Lea and Flood, 2014).
-  private mutating func number(below bound: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((value ^ (value >> 31)) % UInt64(bound))
-  }
+  private mutating func number(below bound: Int) -> Int { random.number(below: bound) }
 }

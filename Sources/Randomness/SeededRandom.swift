@@ -13,4 +13,7 @@ package struct SeededRandom: RandomNumberGenerator {
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     return mixed ^ (mixed >> 31)
   }
+
+  /// A number from 0 to just below a bound; the small ones come a little more often, which no bound of ours lets be felt.
+  package mutating func number(below bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }

@@ -1,3 +1,4 @@
+import Randomness
 import Testing
 
 @testable import FileWorkspace
@@ -189,13 +190,8 @@ private struct Run {
     case .powerLossKeepingLittle: world.files.crash { _ in 0 }
     case .powerLossKeepingMuch: world.files.crash { $0 - 1 }
     case .powerLossMixed:
-      var random = UInt64(seed + 1) &* 0x9E37_79B9_7F4A_7C15
-      world.files.crash { bound in
-        random ^= random << 13
-        random ^= random >> 7
-        random ^= random << 17
-        return Int(random % UInt64(bound))
-      }
+      var random = SeededRandom(seed: UInt64(seed))
+      world.files.crash { random.number(below: $0) }
     }
   }
 
