@@ -38,7 +38,7 @@ struct PhotoArrival {
     if state.isPending { return true }
     guard var record else {
       guard let row = state.row else { return true }
-      if try PhotoRecognition(table, transaction).takeFile(for: row, id) { return true }
+      if try PhotoRecognition(table: table, transaction: transaction).takeFile(for: row, id) { return true }
       return try expect(row, id)
     }
     let before = record
@@ -99,8 +99,7 @@ struct PhotoArrival {
   private func confirm(_ record: inout PhotoRecord, _ row: PhotoRow?) throws {
     guard let sent = record.sent, let row, row.object == sent.key else { return }
     if let former = record.object, former.key != sent.key {
-      try PhotoLeftovers(transaction).add(
-        PhotoLeftover(object: former.key, collection: record.collection, photo: record.id, owner: nil))
+      try PhotoLeftovers(transaction).add(former.key, of: record)
     }
     record.object = sent
     record.sent = nil

@@ -130,8 +130,7 @@ struct PhotoFiling {
     if let key = record.uploadKey, let seen = record.seen,
       seen.identity != status.identity || seen.stamp.size != status.size || seen.stamp.modified != status.modified
     {
-      try PhotoLeftovers(transaction).add(
-        PhotoLeftover(object: key, collection: record.collection, photo: record.id, owner: nil))
+      try PhotoLeftovers(transaction).add(key, of: record)
       record.uploadKey = nil
     }
     record.seen = PhotoSighting(status)

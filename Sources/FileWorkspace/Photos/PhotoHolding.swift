@@ -13,8 +13,7 @@ extension PhotoTable {
   /// Has what was sent of a photo without a row removed: only that could have named it.
   func dropSent(_ record: inout PhotoRecord, _ transaction: EngineTransaction) throws {
     for key in [record.sent?.key, record.uploadKey].compactMap(\.self) {
-      try PhotoLeftovers(transaction).add(
-        PhotoLeftover(object: key, collection: record.collection, photo: record.id, owner: nil))
+      try PhotoLeftovers(transaction).add(key, of: record)
     }
     (record.sent, record.uploadKey) = (nil, nil)
   }

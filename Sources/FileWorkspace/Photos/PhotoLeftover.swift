@@ -57,6 +57,11 @@ struct PhotoLeftovers {
     }.filter { collection == nil || $0.collection == collection }
   }
 
+  /// Has an object of a photo removed that no row is to name.
+  func add(_ object: String, of record: PhotoRecord) throws {
+    try add(PhotoLeftover(object: object, collection: record.collection, photo: record.id, owner: nil))
+  }
+
   func add(_ leftover: PhotoLeftover) throws {
     try database.execute(
       """

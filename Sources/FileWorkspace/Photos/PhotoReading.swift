@@ -5,13 +5,7 @@ import OfflineEngine
 struct PhotoReading {
   let table: PhotoTable
   let transaction: EngineTransaction
-  private let records: PhotoRecords
-
-  init(_ table: PhotoTable, _ transaction: EngineTransaction) {
-    self.table = table
-    self.transaction = transaction
-    records = PhotoRecords(transaction)
-  }
+  private var records: PhotoRecords { PhotoRecords(transaction) }
 
   /// A file's content is known now.
   func settle(_ record: inout PhotoRecord, _ report: inout WorkspaceReport) throws {
@@ -58,9 +52,8 @@ struct PhotoReading {
       record = try records.save(moved)
       return true
     }
-    guard let photo = try PhotoRecognition(table, transaction).photo(for: record, content, sent: content.sha256) else {
-      return false
-    }
+    let recognition = PhotoRecognition(table: table, transaction: transaction)
+    guard let photo = try recognition.photo(for: record, content, sent: content.sha256) else { return false }
     record = photo
     return true
   }
@@ -84,8 +77,7 @@ struct PhotoReading {
     record.uploadKey = nil
     (record.state, record.reason, record.attempts, record.retryAt) = (.sent, nil, 0, nil)
     if let former = record.sent, former.key != object.key {
-      try PhotoLeftovers(transaction).add(
-        PhotoLeftover(object: former.key, collection: record.collection, photo: record.id, owner: nil))
+      try PhotoLeftovers(transaction).add(former.key, of: record)
     }
     record.sent = object
     var told = object

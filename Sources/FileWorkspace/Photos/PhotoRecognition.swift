@@ -5,13 +5,7 @@ import OfflineEngine
 struct PhotoRecognition {
   let table: PhotoTable
   let transaction: EngineTransaction
-  private let records: PhotoRecords
-
-  init(_ table: PhotoTable, _ transaction: EngineTransaction) {
-    self.table = table
-    self.transaction = transaction
-    records = PhotoRecords(transaction)
-  }
+  private var records: PhotoRecords { PhotoRecords(transaction) }
 
   /// The photos of an owner that are on the server only.
   private func remotes(of owner: String) throws -> [(record: PhotoRecord, row: PhotoRow)] {
@@ -60,8 +54,7 @@ struct PhotoRecognition {
     _ file: PhotoRecord, _ content: PhotoContent, _ remote: PhotoRecord, _ row: PhotoRow
   ) throws -> PhotoRecord {
     if let key = file.uploadKey {
-      try PhotoLeftovers(transaction).add(
-        PhotoLeftover(object: key, collection: file.collection, photo: file.id, owner: nil))
+      try PhotoLeftovers(transaction).add(key, of: file)
     }
     try records.remove(id: file.id)
     var photo = remote

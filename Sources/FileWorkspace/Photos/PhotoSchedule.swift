@@ -38,28 +38,25 @@ struct PhotoSchedule {
   }
 
   private func nextUpload() throws -> PhotoJob? {
+    let recognition = PhotoRecognition(table: table, transaction: transaction)
     var owners: [String: Bool] = [:]
     let isSwept = try transaction.hasBeenSwept(table.name)
     let found = try first(.waiting) { record in
       // A new file may be a photo whose row has not come yet.
-      guard record.path != nil, record.absentSince == nil, record.content != nil, let owner = record.owner,
+      guard record.path != nil, record.absentSince == nil, let content = record.content, let owner = record.owner,
         isSwept || !record.isNew
       else { return false }
-      if let isThere = owners[owner] { return isThere }
-      let isThere = try isOnServer(owner)
+      let isThere = try owners[owner] ?? isOnServer(owner)
       owners[owner] = isThere
-      return isThere
+      guard isThere else { return false }
+      return try !mayBeKnown(record) || recognition.photo(for: record, content, sent: content.sha256) == nil
     }
     guard var record = found, let path = record.path, let content = record.content, let owner = record.owner else {
       return nil
     }
-    var known: Set<String> = []
-    if record.isNew, record.uploadKey == nil {
-      let recognition = PhotoRecognition(table, transaction)
-      if try recognition.photo(for: record, content, sent: content.sha256) != nil { return try nextUpload() }
-      // What a copy of the file for sending looks like is known once it was made.
-      if !table.settings.prepare.isNothing { known = try recognition.hashes(of: owner) }
-    }
+    // What a copy of the file for sending looks like is known once it was made.
+    let isPrepared = !table.settings.prepare.isNothing
+    let known = try isPrepared && mayBeKnown(record) ? recognition.hashes(of: owner) : []
     let mayHaveArrived = record.uploadKey != nil
     let key = try record.uploadKey ?? newKey(for: record)
     record.uploadKey = key
@@ -69,6 +66,9 @@ struct PhotoSchedule {
         record: record, path: path, content: content, bucket: table.settings.bucket, key: key,
         mayHaveArrived: mayHaveArrived, prepare: table.settings.prepare, known: known))
   }
+
+  /// Whether a file may be a photo that is on the server already: nothing of it has been sent.
+  private func mayBeKnown(_ record: PhotoRecord) -> Bool { record.isNew && record.uploadKey == nil }
 
   /// The key of a new object: the user's and the photo's id, and for each later picture of the photo a mark behind them.
   ///

@@ -70,7 +70,7 @@ extension Workspace {
       case .read(let content):
         record.content = content
         (record.reason, record.attempts, record.retryAt) = (nil, 0, nil)
-        try PhotoReading(table, transaction).settle(&record, &report)
+        try PhotoReading(table: table, transaction: transaction).settle(&record, &report)
       case .noPhoto(let fault):
         fail(&record, fault.description, &report)
       case .failed(let error):
@@ -127,19 +127,17 @@ extension Workspace {
     let report = try update(upload.record) { table, transaction, record, report in
       guard record.uploadKey == upload.key, record.content == upload.content else { return }
       wasTaken = true
-      let leftovers = PhotoLeftovers(transaction)
       func dropKey() throws {
-        try leftovers.add(
-          PhotoLeftover(object: upload.key, collection: record.collection, photo: record.id, owner: nil))
+        try PhotoLeftovers(transaction).add(upload.key, of: record)
         record.uploadKey = nil
       }
       switch outcome {
       case .uploaded(let size, let sent):
-        try PhotoReading(table, transaction).sent(&record, upload, sent, size: size, &report)
+        try PhotoReading(table: table, transaction: transaction).sent(&record, upload, sent, size: size, &report)
       case .known(let sha256):
         // Nothing was sent under the key.
         record.uploadKey = nil
-        let recognition = PhotoRecognition(table, transaction)
+        let recognition = PhotoRecognition(table: table, transaction: transaction)
         if let photo = try recognition.photo(for: record, upload.content, sent: sha256) { record = photo }
       case .noPhoto(let fault):
         fail(&record, fault.description, &report)
@@ -165,16 +163,14 @@ extension Workspace {
       default: return
       }
     }
-    if !wasTaken, case .uploaded = outcome, let table = table(of: upload.record.collection) {
+    if !wasTaken, case .uploaded = outcome {
       // The photo went, or has other bytes, while these were on their way.
       try client.transaction { transaction in
         let record = try PhotoRecords(transaction).record(id: upload.record.id)
         // Under the key that is still the photo's it is found by its content.
         let keys = [record?.object?.key, record?.sent?.key, record?.uploadKey]
         guard !keys.contains(upload.key) else { return }
-        try PhotoLeftovers(transaction).add(
-          PhotoLeftover(
-            object: upload.key, collection: table.collection.folder, photo: upload.record.id, owner: nil))
+        try PhotoLeftovers(transaction).add(upload.key, of: upload.record)
       }
     }
     return report

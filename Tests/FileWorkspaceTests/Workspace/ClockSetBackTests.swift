@@ -9,6 +9,17 @@ struct ClockSetBackTests {
   /// Whether the program is started anew after the clock was set.
   static let starts = [false, true]
 
+  /// Sets the clock back, and does what falls due in twenty seconds.
+  private func goOnADayEarlier(_ replica: Replica, _ startsAnew: Bool) async throws {
+    replica.advance(.seconds(-86_400))
+    if startsAnew { try replica.restart() }
+    _ = try await replica.workspace.start()
+    for _ in 0..<4 {
+      _ = try await replica.workspace.tick()
+      replica.advance(.seconds(5))
+    }
+  }
+
   @Test("back keeps no key waiting until it has caught up", arguments: starts)
   func key(startsAnew: Bool) async throws {
     let world = try await TaskWorld.make()
@@ -32,13 +43,7 @@ struct ClockSetBackTests {
     _ = try await replica.watch([])
     try replica.remove("a.json")
     _ = try await replica.workspace.scan()
-    replica.advance(.seconds(-86_400))
-    if startsAnew { try replica.restart() }
-    _ = try await replica.workspace.start()
-    for _ in 0..<4 {
-      _ = try await replica.workspace.tick()
-      replica.advance(.seconds(5))
-    }
+    try await goOnADayEarlier(replica, startsAnew)
     #expect(try replica.queue.map(\.write.operation) == [.delete])
   }
 
@@ -64,7 +69,7 @@ struct ClockSetBackTests {
     }
   }
 
-  @Test("keeps no removed photo waiting until it has caught up", arguments: starts)
+  @Test("back keeps no removed photo waiting until it has caught up", arguments: starts)
   func photo(startsAnew: Bool) async throws {
     let world = try await TaskWorld.make([task(1, "kitchen")])
     let replica = try world.photoReplica()
@@ -73,13 +78,7 @@ struct ClockSetBackTests {
     try await replica.settle()
     try replica.files.person.remove("photos/kitchen/front.jpg")
     _ = try await replica.workspace.scan()
-    replica.advance(.seconds(-86_400))
-    if startsAnew { try replica.restart() }
-    _ = try await replica.workspace.start()
-    for _ in 0..<4 {
-      _ = try await replica.workspace.tick()
-      replica.advance(.seconds(5))
-    }
+    try await goOnADayEarlier(replica, startsAnew)
     #expect(try replica.queue.map(\.write.operation) == [.delete])
   }
 }
