@@ -30,6 +30,12 @@ struct ChangeBacks: Sendable {
     return row.rounds.count { edit.at - Self.window <= $0 && $0 <= edit.at } >= Self.roundsMax
   }
 
+  /// Remembers what this replica made of a row's columns by other ways than an edit at the file's path: what shows there
+  /// then is nobody else's.
+  mutating func note(own columns: JSONObject, of path: PathKey, at time: WallTime) {
+    note(RowEdit(path: path, columns: columns, base: [:], at: time))
+  }
+
   /// Remembers an edit, also one that was held: what goes on stays held.
   mutating func note(_ edit: RowEdit) {
     if rows.count >= pruneAt {

@@ -16,10 +16,10 @@ extension Workspace {
         let collection = collections.first(where: { $0.folder == folder }),
         let file = try? RowFile.read(late.bytes, collection.settings)
       {
-        let columns = try client.transaction { try takeLate(file, of: base, collection, $0) }
-        if !columns.isEmpty {
+        if let (columns, path) = try client.transaction({ try takeLate(file, of: base, collection, $0) }) {
+          changeBacks.note(own: columns, of: PathKey(path), at: now)
           report.queued += 1
-          report.note(.edited, origin, columns.joined(separator: ", "))
+          report.note(.edited, origin, columns.names.joined(separator: ", "))
         }
       }
       try replaced.acknowledge(late)
@@ -27,27 +27,28 @@ extension Workspace {
     }
   }
 
+  /// - Returns: What was queued, and where the row's file lies; `nil` for nothing.
   private func takeLate(
     _ file: RowFile, of written: FileBase, _ collection: Collection, _ transaction: EngineTransaction
-  ) throws -> [String] {
+  ) throws -> (columns: JSONObject, path: String)? {
     let mirror = Mirror(transaction)
-    guard let entry = try mirror.entry(collection.folder, key: written.key) else { return [] }
+    guard let entry = try mirror.entry(collection.folder, key: written.key) else { return nil }
     // Whoever writes here had an older text open: unlike a save at the path, one that equals it puts nothing back.
     // What lies there now counts last, and what was written there not at all: that was not before the writer's eyes.
     let bases = try mirror.earlierBases(entry, at: now) + [entry.base]
     let base = bases.min { edit(file.values, from: $0.values).count < edit(file.values, from: $1.values).count }
-    guard let base else { return [] }
+    guard let base else { return nil }
     // A column that moved on at the path since keeps what it has there, sent or not: the late text did not see that.
     let columns = JSONObject(
       edit(file.values, from: base.values).members.filter { name, _ in
         entry.base.values[name] == written.values[name]
       })
-    guard !columns.isEmpty, collection.readOnly(columns).isEmpty else { return [] }
+    guard !columns.isEmpty, collection.readOnly(columns).isEmpty else { return nil }
     let seen = JSONObject(base.values.members.filter { columns[$0.name] != nil })
     try transaction.enqueue(
       .update(
         collection.table, key: entry.base.key, values: columns, base: WriteBase(values: seen, version: base.version),
         coalesces: base == entry.base))
-    return columns.names
+    return (columns, entry.lastPath)
   }
 }

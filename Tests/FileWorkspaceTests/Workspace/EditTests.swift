@@ -216,6 +216,31 @@ struct EditTests {
     #expect(one.json("milk.json")?["title"] == "Oat milk")
   }
 
+  @Test("edits at the path and late texts in turn are one person's, and no row that keeps changing back")
+  func lateTextsInTurn() async throws {
+    let (world, one, _) = try await two([task(1, "Milk", notes: "two")])
+    func pass(_ names: [String] = []) async throws {
+      one.advance(.milliseconds(500))
+      _ = try await one.watch(names)
+    }
+    for number in 1...2 * ChangeBacks.roundsMax {
+      let buffer = try #require(one.text("milk.json"))
+      let title = try #require(one.json("milk.json")?["title"]?.stringValue)
+      let writer = try one.files.person.open("tasks/milk.json")
+      world.update(key(1), ["notes": .string("theirs \(number)")])
+      try await pass()
+      writer.write(Array(buffer.replacing(title, with: "late \(number)").utf8))
+      writer.close()
+      _ = try await one.workspace.tick(isLast: true)
+      try await pass()
+      #expect(one.json("milk.json")?["title"] == .string("late \(number)"))
+      try one.edit("milk.json", ["title": .string("Milk \(number)")])
+      try await pass(["milk.json"])
+    }
+    #expect(world.rows[key(1)]?["title"] == .string("Milk \(2 * ChangeBacks.roundsMax)"))
+    #expect(try one.isClear)
+  }
+
   @Test("an old text written anew into a file that was replaced turns nothing back")
   func lateTextUnchanged() async throws {
     let (world, one, _) = try await two([task(1, "Milk", notes: "two")])
