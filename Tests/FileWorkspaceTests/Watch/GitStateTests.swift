@@ -3,13 +3,13 @@ import Testing
 
 @testable import FileWorkspace
 
-/// A folder with git in it; the tests do nothing where git is not installed.
+/// A folder with git in it.
 private struct GitFolder {
   let folder: TemporaryFolder
 
-  init?() throws {
+  init() throws {
     folder = try TemporaryFolder()
-    guard git("init", "-q", "-b", "main") else { return nil }
+    guard git("init", "-q", "-b", "main") else { try Test.cancel("git is not installed") }
   }
 
   @discardableResult
@@ -67,7 +67,7 @@ struct GitStateTests {
 
   @Test("HEAD moves with commits and branches, not with edits")
   func head() throws {
-    guard let git = try GitFolder() else { return }
+    let git = try GitFolder()
     let unborn = try #require(git.repository()?.head())
     #expect(unborn == "ref: refs/heads/main unborn")
     try git.commit("one")
@@ -88,7 +88,7 @@ struct GitStateTests {
 
   @Test("the record of HEAD's moves grows with what changes files, and not with what only looks")
   func record() throws {
-    guard let git = try GitFolder() else { return }
+    let git = try GitFolder()
     #expect(git.repository()?.recordLength() == nil)
     try git.commit("one")
     var last = try #require(git.repository()?.recordLength())
@@ -107,7 +107,7 @@ struct GitStateTests {
 
   @Test("a stopped merge is seen until it is ended, also from a folder below")
   func merge() throws {
-    guard let git = try GitFolder() else { return }
+    let git = try GitFolder()
     try git.folder.createFolder("work/tasks")
     try git.commit("base")
     git.git("checkout", "-q", "-b", "other")
@@ -126,7 +126,7 @@ struct GitStateTests {
 
   @Test("a worktree has its own state and shares its references")
   func worktree() throws {
-    guard let git = try GitFolder() else { return }
+    let git = try GitFolder()
     try git.commit("base")
     guard git.git("worktree", "add", "-q", "-b", "side", "tree") else { return }
     let main = try #require(git.repository())
