@@ -194,13 +194,9 @@ public final class UserEngine: Sendable {
     updateStatus { if $0.network != .disabled { $0.network = network } }
   }
 
-  private func failure(_ answered: SupabaseError, table: String) -> RequestFailure {
-    // The database's own word on a column; the schema cache that may not know it yet speaks with PostgREST's.
-    var error = answered
-    if configuration.rejectsUnknownNames, case .schemaCache(let refusal) = answered, refusal.code == "42703" {
-      error = .refused(refusal)
-    }
-    if case .unavailable(_, let seconds?, _) = answered {
+  /// Notes what a failed request says of the network, and for how long the server wants to be left alone.
+  func noteFailure(_ error: SupabaseError) {
+    if case .unavailable(_, let seconds?, _) = error {
       serverPatience.note(seconds: seconds, at: environment.clock.elapsed())
     }
     if error.isConnectivity {
@@ -208,6 +204,15 @@ public final class UserEngine: Sendable {
     } else if error.status != nil {
       updateNetwork(.online)
     }
+  }
+
+  private func failure(_ answered: SupabaseError, table: String) -> RequestFailure {
+    // The database's own word on a column; the schema cache that may not know it yet speaks with PostgREST's.
+    var error = answered
+    if configuration.rejectsUnknownNames, case .schemaCache(let refusal) = answered, refusal.code == "42703" {
+      error = .refused(refusal)
+    }
+    noteFailure(error)
     // 401 is about who asks, whatever its code: a token that got lost on the way makes anybody of the user, and anybody
     // is refused what the user may do.
     if case .refused(let refusal) = error, refusal.status == 401 {

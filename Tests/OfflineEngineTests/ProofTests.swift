@@ -28,6 +28,17 @@ struct ProofTests {
     desk.checkScript()
   }
 
+  @Test("a server that asks to be left alone while a view is being proven is asked nothing more")
+  func patience() async throws {
+    let desk = try Desk([.nothing, .nothing, .error(503, "PGRST001", ["Retry-After": "3"])])
+    try desk.cacheWitness()
+    try desk.delete()
+    let report = await UserEngine.patiently { await desk.sync() }
+    #expect(Counts(report) == Counts(remaining: 1))
+    #expect(desk.client.patience != nil)
+    desk.checkScript()
+  }
+
   @Test("one proof serves the whole pass under one token")
   func onceAPass() async throws {
     let desk = try Desk([.nothing, .nothing, .user(Desk.user), .nothing])

@@ -336,7 +336,11 @@ extension UserEngine {
     if let known, !known.isEmpty, (try? checkMayAsk()) != nil {
       let request = TableRequest.select(
         table.name, columns: table.keyColumns, filters: [table.filter(forAnyOf: known)], limit: 1)
-      if let answer = try? await tables.send(request, accessToken: token), !answer.rows.isEmpty { return true }
+      do {
+        if try await !tables.send(request, accessToken: token).rows.isEmpty { return true }
+      } catch {
+        noteFailure(error)
+      }
     }
     return await isTokenProven(token)
   }
