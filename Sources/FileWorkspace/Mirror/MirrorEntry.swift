@@ -150,12 +150,13 @@ struct Mirror {
     try database.execute("UPDATE problem SET since = ?1 WHERE since > ?1", [now])
   }
 
-  /// Has everything that is missing count as missing so much later.
-  func putOffAbsences(by leap: Duration) throws {
+  /// Has everything that is missing count as missing so much later, but not later than now: what went since the clock was set
+  /// is noted by the clock as it is.
+  func putOffAbsences(by leap: Duration, to now: WallTime) throws {
     for table in ["mirror", "side_file", "photo"] {
       try database.execute(
-        "UPDATE \(table) SET absent_since = absent_since + ? WHERE absent_since IS NOT NULL",
-        [.integer(leap.nanoseconds)])
+        "UPDATE \(table) SET absent_since = min(absent_since + ?, ?) WHERE absent_since IS NOT NULL",
+        [.integer(leap.nanoseconds), .integer(now.nanoseconds)])
     }
   }
 

@@ -119,7 +119,7 @@ extension Workspace {
     clockShowed = (now, elapsed)
     if let before {
       let leap = (now - before.wall) - (elapsed - before.elapsed)
-      if leap > Self.leapMin { try client.transaction { try Mirror($0).putOffAbsences(by: leap) } }
+      if leap > Self.leapMin { try client.transaction { try Mirror($0).putOffAbsences(by: leap, to: now) } }
     }
     // At first it is not known what an earlier run's clock showed.
     if let before, now >= before.wall { return }

@@ -69,6 +69,22 @@ struct ClockSetBackTests {
     }
   }
 
+  @Test("forward keeps nothing waiting that went after it was set, and before anybody looked at the clock")
+  func deleteRightAfterLeap() async throws {
+    let world = try await TaskWorld.make([task(1, "A"), task(2, "B"), task(3, "C")])
+    let replica = try world.replica()
+    try await replica.settle()
+    _ = try await replica.watch([])
+    replica.setClock(forwardBy: .seconds(86_400))
+    try replica.files.person.rename("tasks/a.json", "tasks/b.json")
+    _ = try await replica.workspace.look(at: ["tasks/a.json", "tasks/b.json"])
+    for _ in 0..<4 {
+      _ = try await replica.workspace.tick()
+      replica.advance(.seconds(5))
+    }
+    #expect(try replica.queue.map(\.write.operation) == [.delete])
+  }
+
   @Test("back keeps no removed photo waiting until it has caught up", arguments: starts)
   func photo(startsAnew: Bool) async throws {
     let world = try await TaskWorld.make([task(1, "kitchen")])
