@@ -142,6 +142,24 @@ struct ForwardingTests {
     #expect(try pair.serverRow()["title"] == "Buy soy milk")
   }
 
+  @Test("of a write whose answer was lost reaches a delete whose writer saw the row so", arguments: [false, true])
+  func lostAnswerBeforeDelete(isChangedElsewhere: Bool) async throws {
+    let pair = try await Pair()
+    try pair.mine.update(pair.key, ["title": "Buy oat milk"])
+    pair.mine.http.after { $0.method == "PATCH" ? StandInExchange.cut : nil }
+    #expect(Counts(await pair.mine.sync()) == Counts(remaining: 1))
+    pair.mine.http.after(nil)
+    try pair.mine.delete(pair.key)
+    if isChangedElsewhere {
+      try await pair.other.pull()
+      try pair.other.update(pair.key, ["done": true])
+      _ = await pair.other.sync()
+    }
+    let report = await pair.mine.sync()
+    #expect(report.conflicted.count == (isChangedElsewhere ? 1 : 0))
+    #expect(try pair.world.rows().isEmpty != isChangedElsewhere)
+  }
+
   @Test("leaves a write the value that its writer saw, where another write in between has set it")
   func valueOfWriteBetween() async throws {
     let pair = try await Pair()

@@ -48,7 +48,13 @@ extension EngineTransaction {
         // Another's change may lie between: only a write whose writer saw exactly this row may pass over it unasked.
         let row = row.merging(answer)
         let isNew = mutation.write.operation == .insert && base.version == nil
-        guard later.write.operation == .update, base.values.members.allSatisfy({ row[$0.name] == $0.value }),
+        // A delete takes all of the row along, so that all of it must have been seen.
+        let besides = table.identityColumns + [table.cursorColumn].compactMap(\.self)
+        let isSeen =
+          later.write.operation == .update
+          || later.write.operation == .delete
+            && row.names.allSatisfy { besides.contains($0) || base.values[$0] != nil }
+        guard isSeen, base.values.members.allSatisfy({ row[$0.name] == $0.value }),
           later.write.values.names.allSatisfy({ base.values[$0] != nil || isNew && row[$0]?.isNull ?? true })
         else { continue }
         if isNew { seen += later.write.values.names }
