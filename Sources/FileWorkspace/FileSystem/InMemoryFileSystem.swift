@@ -37,7 +37,12 @@ public final class InMemoryFileSystem: FileSystem {
   private let abilities: Abilities
   let state: Mutex<InMemoryDisk>
   private let control = Mutex(Control())
-  private let watcher = Mutex<(@Sendable (_ path: String, _ hint: WatchHint) -> Void)?>(nil)
+  private let watcher = Mutex(Listener())
+
+  /// In a type of its own: a bare function in a `Mutex` gets a wrapper more with each look.
+  private struct Listener {
+    var tell: (@Sendable (_ path: String, _ hint: WatchHint) -> Void)?
+  }
 
   private struct Control {
     var operations = 0
@@ -120,7 +125,7 @@ public final class InMemoryFileSystem: FileSystem {
   ///
   /// - Parameter body: Called after each operation with each path that it touched; `nil` for nobody.
   public func watch(_ body: (@Sendable (_ path: String, _ hint: WatchHint) -> Void)?) {
-    watcher.withLock { $0 = body }
+    watcher.withLock { $0.tell = body }
     state.withLock { disk in
       _ = disk.takeNews()
       disk.isWatched = body != nil
@@ -132,7 +137,7 @@ public final class InMemoryFileSystem: FileSystem {
     _ body: (inout sending InMemoryDisk) throws(FileSystemError) -> sending Result
   ) throws(FileSystemError) -> sending Result {
     let result = try state.withLock(body)
-    if let tell = watcher.withLock(\.self) {
+    if let tell = watcher.withLock(\.tell) {
       for one in state.withLock({ $0.takeNews() }) { tell(one.path, one.hint) }
     }
     return result

@@ -5,7 +5,12 @@ final class Misbehaviour: Sendable {
   private let plan: Mutex<FaultPlan>
   /// The machine's time, which no fault moves.
   private let machineTime: @Sendable () -> Int64
-  private let laid = Mutex<(@Sendable () -> Void)?>(nil)
+  private let listener = Mutex(Listener())
+
+  /// In a type of its own: a bare function in a `Mutex` gets a wrapper more with each look.
+  private struct Listener {
+    var laid: (@Sendable () -> Void)?
+  }
 
   init(_ faults: [StandInFault], seed: UInt64, now: @escaping @Sendable () -> Int64) {
     machineTime = now
@@ -19,12 +24,12 @@ final class Misbehaviour: Sendable {
     get { plan.withLock { $0.faults(now: machineTime()) } }
     set {
       plan.withLock { $0.lay(newValue, now: machineTime()) }
-      laid.withLock { $0 }?()
+      listener.withLock(\.laid)?()
     }
   }
 
   /// Has `action` called whenever faults are laid out, for whoever is not asked by a request.
-  func whenLaid(_ action: @escaping @Sendable () -> Void) { laid.withLock { $0 = action } }
+  func whenLaid(_ action: @escaping @Sendable () -> Void) { listener.withLock { $0.laid = action } }
 
   /// The server's time, microseconds from the Unix epoch.
   func now() -> Int64 {
