@@ -64,7 +64,7 @@ let package = Package(
 
     .executableTarget(
       name: "tidemark-sim",
-      dependencies: ["Daemon", "FileWorkspace", "OfflineEngine", "StandInServer", "SQLite", "Hashing"],
+      dependencies: ["Daemon", "FileWorkspace", "OfflineEngine", "StandInServer", "SQLite", "Hashing", "Randomness"],
       path: "Sources/Simulator", swiftSettings: strict),
 
     .executableTarget(

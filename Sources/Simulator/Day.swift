@@ -1,3 +1,5 @@
+import Randomness
+
 /// What kind of day it is: drawn by the seed, so that each run leans towards something else.
 struct Day: Sendable {
   /// Devices of each user.
@@ -47,8 +49,9 @@ struct Day: Sendable {
       pauseMilliseconds: random.pick([30, 900, 20_000]) ?? 900,
       rowsAtStart: random.number(below: 6))
     var weights = Deed.Kind.allCases.filter { !$0.isOfPhotos }.map { kind in
-      if kind.isFault && isCalm || kind.isServers && isLone { return (weight: 0, choice: kind) }
-      return (weight: random.number(below: kind.isFault ? 3 : 12), choice: kind)
+      // A calm day of a lone device is one on which no write may meet another.
+      let isLeftOut = kind.isFault && isCalm || kind.isServers && isLone || kind.savesOlderText && isLone && isCalm
+      return (weight: isLeftOut ? 0 : random.number(below: kind.isFault ? 3 : 12), choice: kind)
     }
     weights.append((1, .edit))
     return (day, weights)

@@ -1,5 +1,6 @@
 import Glibc
 import LosslessJSON
+import Randomness
 
 /// All that decides how a day goes: drawn from a seed, or read from a file that was recorded when seeds meant other days.
 struct DayPlan: Sendable {

@@ -1,3 +1,5 @@
+import Randomness
+
 /// One thing that happens on a day; what it draws, it draws from a seed of its own, so that a day without it is the same.
 struct Deed: Sendable {
   enum Kind: String, Sendable, CaseIterable {

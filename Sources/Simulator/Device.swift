@@ -2,6 +2,7 @@ import Daemon
 import FileWorkspace
 import LosslessJSON
 import OfflineEngine
+import Randomness
 import SQLite
 import SupabaseAPI
 import Synchronization
@@ -29,6 +30,12 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   private(set) var rowCountAtAccident = 0
   /// The pictures whose files all went at once, which nobody has confirmed yet, and how many photos there were.
   var photoAccident: (pictures: Set<Int>, rowCount: Int)?
+  /// The keys of rows with a write on its way, and those of them of which an earlier one was not heard of again.
+  private var onTheWay: (keys: Set<String>, inDoubt: Set<String>) = ([], [])
+  /// The versions of rows as the last update from here has left them.
+  var updates: [String: JSONValue] = [:]
+  /// The rows' keys in files when they were copied, by the names of the copies.
+  var copiedKeys: [String: String] = [:]
   /// The texts of files that an editor has removed and is about to write again.
   var removedToSave: [String: (text: String, since: Int64)] = [:]
   private var commands: [Task<Void, Never>] = []
@@ -274,6 +281,22 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     return row.text("base")
   }
 
+  // MARK: Requests
+
+  /// Notes that a write of some rows leaves.
+  func noteLeaving(_ keys: Set<String>) {
+    onTheWay.inDoubt.formUnion(keys.intersection(onTheWay.keys))
+    onTheWay.keys.formUnion(keys)
+  }
+
+  /// Notes that the answer to a write of some rows has come.
+  ///
+  /// - Returns: Whether one of them was written before without an answer.
+  func noteHeard(_ keys: Set<String>) -> Bool {
+    defer { onTheWay = (onTheWay.keys.subtracting(keys), onTheWay.inDoubt.subtracting(keys)) }
+    return !onTheWay.inDoubt.isDisjoint(with: keys)
+  }
+
   // MARK: Races
 
   /// Lets a person save a file at the moment at which the program is about to take its name, where that is planned.
@@ -288,6 +311,8 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     }
     guard isPlanned else { return }
     world.trace("\(self.name): \(path) is about to be swapped")
+    // The text may be one of the program that it is about to take back: whoever saves over that has seen it.
+    world.words.bring(text(name) ?? "", on: self)
     var person = Person(device: self, world: world, random: random.fork())
     try? person.edit(name)
     if random.oneIn(3) { life.end(afterEffects: random.number(below: 5)) }

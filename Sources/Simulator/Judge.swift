@@ -27,9 +27,16 @@ struct Judge: Sendable {
     }
     let keys = writtenKeys(request)
     guard !keys.isEmpty else { return }
+    device.noteLeaving(keys)
     let queued = Set(device.queuedKeys(limit: keys.count))
     if !keys.isSubset(of: queued) {
       world.complain("\(device.name): a write of \(keys.sorted()) leaves before those of \(queued.sorted())")
+    }
+    // What a file shows because the server said so is nobody's edit. Settings may have a gone row made again, all of it.
+    let isMadeAgain = request.method == "POST" && world.day.conflicts == "mine"
+    if request.url.hasPrefix(Self.tablePath), !isMadeAgain, let body = request.body {
+      let words = world.words.untyped(in: String(decoding: body, as: UTF8.self), on: device)
+      if !words.isEmpty { world.complain("\(device.name): a write holds \(words), which nobody has typed there") }
     }
   }
 
@@ -39,9 +46,11 @@ struct Judge: Sendable {
     if let seconds = answer.fields["Retry-After"].flatMap(Int64.init), !device.isCommanded {
       patience.end.store(world.timeline.now + seconds * 1_000_000_000, ordering: .relaxed)
     }
-    // Nobody else writes, and nothing goes wrong: a write that finds its row moved on was guarded with too old a version.
+    // Nobody else writes, and nothing goes wrong: a write that finds its row moved on was guarded with too old a version,
+    // unless it was sent before and nobody knows what came of that.
+    let isInDoubt = device.noteHeard(writtenKeys(request))
     let isWrite = request.method == "PATCH" || request.method == "DELETE"
-    if isWrite, answer.status == 200, answer.body == Array("[]".utf8), world.isUndisturbed {
+    if isWrite, answer.status == 200, answer.body == Array("[]".utf8), world.isUndisturbed, !isInDoubt {
       world.complain(
         "\(device.name): \(request.method) \(request.url.dropFirst(SimulatedServer.origin.count)) meets its own writes")
     }
@@ -52,7 +61,10 @@ struct Judge: Sendable {
     let isDelete = request.method == "DELETE" && request.url.hasPrefix(Self.tablePath)
     let before = isDelete ? world.server.rows(of: device.user.id) : [:]
     let photos = endangeredPhotos(request)
+    let updated = request.method == "PATCH" && request.url.hasPrefix(Self.tablePath) ? writtenKeys(request) : []
+    let rows = updated.sorted().map { (id: $0, row: world.server.row($0)) }
     let answer = world.server.answer(request, with: fault)
+    for (id, row) in rows { judgeUpdate(of: id, before: row) }
     if let photos { judge(request, before: photos) }
     if request.method == "POST", request.url.hasPrefix(Self.tablePath) { world.noteNewRows(of: device.user.id) }
     if isDelete {
@@ -61,6 +73,15 @@ struct Judge: Sendable {
     }
     if fault == nil { judge(answer.answer, to: request) }
     return answer
+  }
+
+  /// An update that the server has taken already is not made a second time: it would pass for another change.
+  private func judgeUpdate(of id: String, before: JSONObject?) {
+    guard var before, var after = world.server.row(id), before != after else { return }
+    let isOwn = device.updates.updateValue(after["updated_at"] ?? .null, forKey: id) == before["updated_at"]
+    before["updated_at"] = nil
+    after["updated_at"] = nil
+    if isOwn, before == after { world.complain("\(device.name): \(id) is updated again to what it says already") }
   }
 
   /// What nobody removed is not deleted, and what was removed by accident waits for a person's word.

@@ -1,5 +1,6 @@
 import FileWorkspace
 import LosslessJSON
+import Randomness
 
 /// Somebody who works in the folder of one device, and sees what they type over.
 struct Person {
@@ -55,7 +56,7 @@ struct Person {
   private mutating func save(
     _ file: String, _ text: String, over seen: String?
   ) throws {
-    words.save(text, over: seen)
+    words.save(text, over: seen, on: device)
     buffers.forget(file, on: device)
     world.trace("\(name): person saves \(file): \(text.filter { $0 != "\n" })")
     if random.oneIn(2) {
@@ -82,15 +83,16 @@ struct Person {
   /// Writes half of a text into the open file, and the rest a little later.
   private mutating func editSlowly(_ file: String) throws {
     guard let text = device.text(file), !text.isEmpty else { return }
-    let new = Array(changed(text).utf8)
-    words.save(String(decoding: new, as: UTF8.self), over: device.seen(file))
+    let (new, seen) = (Array(changed(text).utf8), device.seen(file))
     buffers.forget(file, on: device)
     let writer = try files.open("tasks/\(file)")
     world.trace("\(name): person writes half of \(file)")
     writer.write(Array(new[..<(new.count / 2)]))
     let done = buffers.beginWriting(file, on: device)
-    let (world, name, files) = (world, name, files)
+    let (world, device, name, files, power) = (world, device, name, files, device.powerLosses)
     world.timeline.schedule(after: Int64(random.number(below: 3_000)) * 1_000_000) {
+      guard device.powerLosses == power else { return done() }
+      world.words.save(String(decoding: new, as: UTF8.self), over: seen, on: device)
       writer.write(new)
       writer.close()
       files.sync()
@@ -129,7 +131,8 @@ struct Person {
         return
       }
       let text = document.setting(column, to: .string(word)).text
-      world.words.save(text, over: buffer)
+      world.words.save(text, over: buffer, on: device)
+      world.buffers.forget(file, on: device)
       writer.write(Array(text.utf8))
       writer.close()
       files.sync()
@@ -165,7 +168,8 @@ struct Person {
         return
       }
       let text = document.setting(column, to: .string(word)).text
-      world.words.save(text, over: buffer)
+      world.words.save(text, over: buffer, on: device)
+      world.buffers.forget(file, on: device)
       world.trace("\(device.name): person saves \(file) anew: \(text.filter { $0 != "\n" })")
       try? files.saveDurably("tasks/\(file)", Array(text.utf8))
     }
@@ -186,7 +190,7 @@ struct Person {
 
   private mutating func addEmpty() throws {
     let word = words.new()
-    words.save(word, over: nil)
+    words.save(word, over: nil, on: device)
     world.trace("\(name): person makes empty \(word)")
     try files.saveDurably("tasks/new \(word).json", [])
   }
@@ -195,6 +199,8 @@ struct Person {
     guard let bytes = files.bytes("tasks/\(file)") else { return }
     words.copy(device.seen(file) ?? "")
     let copy = "copy \(words.new()).json"
+    words.bring(bytes.isEmpty ? copy : device.text(file) ?? "", on: device)
+    device.copiedKeys[copy] = device.row(file)?["id"]?.stringValue
     world.trace("\(name): person copies \(file) to \(copy)")
     try files.saveDurably("tasks/\(copy)", bytes)
   }
@@ -235,6 +241,7 @@ struct Person {
       if now == nil { words.copy(text) }
       if let id = device.row(file)?["id"]?.stringValue { device.accident.remove(id) }
       words.save(text, over: device.seen(file))
+      words.bring(text, on: device)
       buffers.forget(file, on: device)
       world.trace("\(name): \(file) is put back: \(text.filter { $0 != "\n" })")
       try files.saveByRename("tasks/\(file)", Array(text.utf8))
@@ -253,7 +260,12 @@ struct Person {
     }
     // Nothing but its place may tell which row a text without a key is.
     if device.row(file)?["id"] == nil { words.copy(text) }
+    // A copy that is put over its original may be a program's new text of that one.
+    let original = device.copiedKeys.removeValue(forKey: file)
+    if let original, device.row(target)?["id"]?.stringValue == original { words.copy(text) }
+    device.copiedKeys[target] = original
     words.save(text, over: device.seen(target))
+    words.bring(text.isEmpty ? target : text, on: device)
     for name in [file, target] {
       if let id = device.row(name)?["id"]?.stringValue { device.accident.remove(id) }
     }

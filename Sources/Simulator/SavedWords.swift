@@ -6,6 +6,8 @@ final class SavedWords: @unchecked Sendable {  // Proof: one thread runs everyth
   private(set) var replaced: Set<String> = []
   /// Words that stood in a copied text, which may be in several rows.
   private(set) var copied: Set<String> = []
+  /// The words that people brought into the folder of each device: only these may its writes hold.
+  private var typed: [String: Set<String>] = [:]
   private var lastNumber = 0
 
   /// A word that was never used.
@@ -20,10 +22,22 @@ final class SavedWords: @unchecked Sendable {  // Proof: one thread runs everyth
   private static let privateMark = "n"
 
   /// Notes a text that was saved by somebody who saw another.
-  func save(_ text: String, over seen: String?) {
+  ///
+  /// - Parameter device: Where it was saved; `nil` for the server.
+  func save(_ text: String, over seen: String?, on device: Device? = nil) {
     let words = Self.words(in: text)
+    let before = Self.words(in: seen ?? "")
     saved.formUnion(words)
-    replace(Self.words(in: seen ?? "").subtracting(words))
+    replace(before.subtracting(words))
+    if let device { typed[device.name, default: []].formUnion(words.subtracting(before)) }
+  }
+
+  /// Notes a text that somebody put at another place of a device's folder: all of it may be an edit of what lay there.
+  func bring(_ text: String, on device: Device) { typed[device.name, default: []].formUnion(Self.words(in: text)) }
+
+  /// The words of a text that nobody has brought into the folder of a device.
+  func untyped(in text: String, on device: Device) -> [String] {
+    Self.words(in: text).subtracting(typed[device.name] ?? []).sorted()
   }
 
   func replace(_ words: Set<String>) { replaced.formUnion(words) }

@@ -1,3 +1,4 @@
+import Randomness
 import Synchronization
 
 /// Runs the jobs of every task in the world on the thread that asks for it, one at a time, the next one chosen by a seed.

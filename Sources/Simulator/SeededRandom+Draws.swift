@@ -1,18 +1,6 @@
-/// Numbers that a seed decides: SplitMix64 (Steele, Lea and Flood, 2014).
-struct SeededRandom: RandomNumberGenerator {
-  /// All that decides what comes.
-  private(set) var state: UInt64
+import Randomness
 
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
-  }
-
+extension SeededRandom {
   /// A generator of its own, so that what one part of the world draws does not move what another draws.
   mutating func fork() -> SeededRandom { SeededRandom(seed: next()) }
 

@@ -1,3 +1,4 @@
+import Randomness
 import StandInServer
 import SupabaseAPI
 import Synchronization
@@ -104,7 +105,7 @@ final class SimulatedNetwork: HTTPExchange {
         .failure(.cannotConnect(origin: SimulatedServer.origin, reason: "the network is unreachable")))
     }
     judge.leaves(request)
-    let mishaps = request.url.contains("/storage/v1/") ? Weather.storageMishaps : Weather.mishaps
+    let mishaps = request.url.holds(bytesOf: "/storage/v1/") ? Weather.storageMishaps : Weather.mishaps
     let (there, back, mishap) = random.withLock { random in
       (
         Self.delay(weather, &random), Self.delay(weather, &random),
@@ -136,7 +137,7 @@ final class SimulatedNetwork: HTTPExchange {
   ) {
     let (judge, timeline, trace) = (judge, timeline, trace)
     let cut = HTTPError.cut(origin: SimulatedServer.origin, reason: "reset", mayHaveReachedServer: true)
-    let isWrite = !(["GET", "HEAD"].contains(request.method) || request.url.contains("/auth/v1/"))
+    let isWrite = !(["GET", "HEAD"].contains(request.method) || request.url.holds(bytesOf: "/auth/v1/"))
     let line = "\(request.method) \(request.url.dropFirst(SimulatedServer.origin.count))"
     @Sendable func arrive(_ fault: StandInFault.Kind?, answers: Bool) {
       guard !judge.world.server.isDown else {

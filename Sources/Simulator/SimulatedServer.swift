@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 import StandInServer
 import SupabaseAPI
 import Synchronization
@@ -71,6 +72,9 @@ final class SimulatedServer: Sendable {
     let rows = owner("GET", "?select=*&user_id=eq.\(user)&limit=100000").arrayValue ?? []
     return Dictionary(rows.compactMap(\.objectValue).map { ($0["id"]?.stringValue ?? "", $0) }) { first, _ in first }
   }
+
+  /// A row, whoever's it is.
+  func row(_ id: String) -> JSONObject? { owner("GET", "?select=*&id=eq.\(id)").arrayValue?.first?.objectValue }
 
   /// Adds a row as somebody who uses the server's own tools.
   func insert(_ row: JSONObject) { owner("POST", "", .object(row)) }

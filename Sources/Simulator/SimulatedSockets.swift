@@ -1,3 +1,4 @@
+import Randomness
 import StandInServer
 import SupabaseAPI
 import Synchronization
@@ -52,7 +53,7 @@ final class SimulatedSockets: WebSocketOpener {
       delivery in
       switch delivery {
       case .text(let text):
-        connection.hear(mayMove: text.contains("postgres_changes")) {
+        connection.hear(mayMove: text.holds(bytesOf: "postgres_changes")) {
           deliver(.text(text))
         } cut: {
           deliver(.closed(nil))

@@ -1,6 +1,7 @@
 import FileWorkspace
 import LosslessJSON
 import OfflineEngine
+import Randomness
 
 /// What a seed came to.
 struct Outcome: Sendable {

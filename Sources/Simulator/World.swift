@@ -1,3 +1,4 @@
+import Randomness
 import Synchronization
 
 /// What everything in a world shares: its time, its order of jobs, its server, and the account of what happened.
@@ -98,7 +99,7 @@ final class World: Sendable {
   /// A log says what happened to which file or row, but never what it says, and holds no token.
   func checkLog(_ line: String, of device: String) {
     if SavedWords.showsPrivate(line) { complain("\(device): a log holds a text: \(line)") }
-    if line.contains("eyJ") { complain("\(device): a log holds a token") }  // How a JSON Web Token begins.
+    if line.holds(bytesOf: "eyJ") { complain("\(device): a log holds a token") }  // How a JSON Web Token begins.
   }
 
   var complaints: [String] { account.withLock(\.complaints) }

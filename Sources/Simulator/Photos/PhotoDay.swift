@@ -1,3 +1,5 @@
+import Randomness
+
 /// What photos add to a day: drawn beside all else, so that the rest of a day is what it is without them.
 enum PhotoDay {
   /// Has some of a day's deeds be about photos.

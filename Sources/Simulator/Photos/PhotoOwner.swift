@@ -1,4 +1,5 @@
 import LosslessJSON
+import Randomness
 
 /// Somebody who sees to a user's photos with the server's own tools.
 struct PhotoOwner {
@@ -15,7 +16,7 @@ struct PhotoOwner {
     case .serverPhotoDelete:
       let key = row["object_path"]?.stringValue ?? ""
       world.trace("server: the photo \(id) and its object are deleted")
-      world.pictures.remove(server.objects(of: user)[key], isStored: false)
+      world.pictures.destroy(server.objects(of: user)[key])
       server.deletePhoto(id, object: key)
     case .serverPhotoRename:
       let name = "s\(world.pictures.new().number).jpg"

@@ -1,5 +1,6 @@
 import FileWorkspace
 import LosslessJSON
+import Randomness
 
 /// Somebody who works in the photos' folder of one device.
 struct Photographer {
@@ -116,7 +117,7 @@ struct Photographer {
     let file = random.pick(folders.map { WorkspacePath.name(of: $0) + ".json" }.filter { !tasks.contains($0) }.sorted())
     guard let file else { return }
     let text = #"{"title": "\#(world.words.new())"}"#
-    world.words.save(text, over: nil)
+    world.words.save(text, over: nil, on: device)
     world.trace("\(name): person makes \(file): \(text)")
     device.accident = []
     try files.saveDurably("tasks/\(file)", Array(text.utf8))

@@ -9,6 +9,8 @@ final class SavedPictures: @unchecked Sendable {  // Proof: one thread runs ever
   private var replaced: Set<Int> = []
   /// Those that somebody removed when they were on the server.
   private var removed: Set<Int> = []
+  /// Those whose object somebody deleted at the server: no trash can have it from there any more.
+  private var destroyed: Set<Int> = []
   private var halfWritten: Set<String> = []
   /// The objects that a row has named, by their keys.
   private var named: Set<String> = []
@@ -44,6 +46,12 @@ final class SavedPictures: @unchecked Sendable {  // Proof: one thread runs ever
     if isStored { removed.insert(number) }
   }
 
+  /// Notes that somebody deleted an object that they saw at the server.
+  func destroy(_ seen: [UInt8]?) {
+    remove(seen, isStored: false)
+    if let number = seen.flatMap({ numbers[$0] }) { destroyed.insert(number) }
+  }
+
   /// The number of a whole picture.
   func number(of bytes: [UInt8]) -> Int? { numbers[bytes] }
 
@@ -54,7 +62,7 @@ final class SavedPictures: @unchecked Sendable {  // Proof: one thread runs ever
   func isUntouched(_ number: Int) -> Bool { places[number] == photos[number] }
 
   /// The pictures that must be found, in a trash at least, once all is done.
-  var expectedInTrash: Set<Int> { removed.subtracting(replaced) }
+  var expectedInTrash: Set<Int> { removed.subtracting(replaced).subtracting(destroyed) }
 
   /// How many photos a picture may be at most.
   func photosMax(_ number: Int) -> Int { photos[number] ?? 0 }
