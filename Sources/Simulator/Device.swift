@@ -273,6 +273,12 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     return rows?.isEmpty == false
   }
 
+  /// Whether the program has begun to replace a file, and has not noted what came of it.
+  func isBeingReplaced(_ name: String) -> Bool {
+    let intents = (try? texts("SELECT intent AS text FROM write_intent")) ?? []
+    return intents.contains { (try? JSONValue(parsing: $0))?["path"] == .string("tasks/\(name)") }
+  }
+
   /// What a file's base says where the program has not looked at the file since it was saved.
   func baseBeforeSave(_ name: String) -> String? {
     guard let bytes = files.person.bytes("tasks/\(name)") else { return nil }
@@ -311,8 +317,6 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     }
     guard isPlanned else { return }
     world.trace("\(self.name): \(path) is about to be swapped")
-    // The text may be one of the program that it is about to take back: whoever saves over that has seen it.
-    world.words.bring(text(name) ?? "", on: self)
     var person = Person(device: self, world: world, random: random.fork())
     try? person.edit(name)
     if random.oneIn(3) { life.end(afterEffects: random.number(below: 5)) }

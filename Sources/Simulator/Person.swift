@@ -40,7 +40,10 @@ struct Person {
       if let other = random.pick(names) { try move(file, to: other) }
     case (.swap, let file?):
       try move(file, to: "t.json")
-      if let other = names.first(where: { $0 != file }) { try move(other, to: file) }
+      guard let other = names.first(where: { $0 != file }) else { break }
+      // A text without a key is the row's of its place, which makes a copy of what lay there.
+      if device.row(other)?["id"] == nil { words.copy(device.text("t.json") ?? "") }
+      try move(other, to: file)
     case (.copy, let file?): try copy(file)
     case (.reformat, let file?): try reformat(file)
     case (.settle, _): try settle()
@@ -56,6 +59,7 @@ struct Person {
   private mutating func save(
     _ file: String, _ text: String, over seen: String?
   ) throws {
+    bringUnfinished(file)
     words.save(text, over: seen, on: device)
     buffers.forget(file, on: device)
     world.trace("\(name): person saves \(file): \(text.filter { $0 != "\n" })")
@@ -64,6 +68,12 @@ struct Person {
     } else {
       try files.saveDurably("tasks/\(file)", Array(text.utf8))
     }
+  }
+
+  /// A text that the program has put in place but not noted so, since it was killed, may count as the person's who saves over
+  /// it.
+  private func bringUnfinished(_ file: String) {
+    if device.isBeingReplaced(file) { words.bring(device.seen(file) ?? "", on: device) }
   }
 
   mutating func edit(_ file: String) throws {
@@ -84,6 +94,7 @@ struct Person {
   private mutating func editSlowly(_ file: String) throws {
     guard let text = device.text(file), !text.isEmpty else { return }
     let (new, seen) = (Array(changed(text).utf8), device.seen(file))
+    bringUnfinished(file)
     buffers.forget(file, on: device)
     let writer = try files.open("tasks/\(file)")
     world.trace("\(name): person writes half of \(file)")
@@ -117,6 +128,7 @@ struct Person {
   private mutating func editOpen(_ file: String) throws {
     guard let buffer = device.text(file), let document = try? JSONDocument(parsing: Array(buffer.utf8)) else { return }
     let column = random.pick(["title", "notes"]) ?? "title"
+    bringUnfinished(file)
     let writer = try files.open("tasks/\(file)")
     let done = buffers.beginWriting(file, on: device)
     world.trace("\(name): person opens \(file)")
@@ -149,6 +161,7 @@ struct Person {
     let word = newWord(for: column)
     world.trace("\(name): person removes \(file) to save it again: \(buffer.filter { $0 != "\n" })")
     let isUnlooked = device.baseBeforeSave(file) != nil
+    bringUnfinished(file)
     try files.remove("tasks/\(file)")
     device.removedToSave[file] = (buffer, world.timeline.now)
     let done = buffers.beginWriting(file, on: device)
