@@ -242,6 +242,8 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     for removed in removedToSave.values { world.words.save("", over: removed.text) }
     removedToSave = [:]
     files.crash { random.number(below: $0) }
+    // A file that has lost its text may count as one that is called by its title.
+    for name in rowNames where text(name)?.isEmpty == true { world.words.bring(name, on: self) }
   }
 
   /// Puts it away: nothing of it may run any more.

@@ -102,7 +102,10 @@ struct Person {
     let done = buffers.beginWriting(file, on: device)
     let (world, device, name, files, power) = (world, device, name, files, device.powerLosses)
     world.timeline.schedule(after: Int64(random.number(below: 3_000)) * 1_000_000) {
-      guard device.powerLosses == power else { return done() }
+      guard device.powerLosses == power else {
+        world.words.save("", over: seen)  // The editor had written over that.
+        return done()
+      }
       world.words.save(String(decoding: new, as: UTF8.self), over: seen, on: device)
       writer.write(new)
       writer.close()
@@ -190,6 +193,7 @@ struct Person {
 
   private mutating func reformat(_ file: String) throws {
     guard let row = device.row(file) else { return }
+    bringUnfinished(file)
     world.trace("\(name): person reformats \(file)")
     try files.saveDurably(
       "tasks/\(file)", JSONValue.object(row).serializedBytes(random.oneIn(2) ? .compact : .pretty))
