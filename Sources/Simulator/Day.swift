@@ -35,7 +35,7 @@ struct Day: Sendable {
     let day = Day(
       devices: isLone
         ? [1]
-        : random.oneIn(4) ? [1 + random.number(below: 3), 1 + random.number(below: 2)] : [1 + random.number(below: 3)],
+        : random.oneIn(4) ? [1 + random.draw(below: 3), 1 + random.draw(below: 2)] : [1 + random.draw(below: 3)],
       pullSeconds: random.pick([10, 30, 60]) ?? 30,
       conflicts: random.pick(weighted: [(4, "hold"), (1, "mine"), (1, "theirs")]),
       accessTokenSeconds: random.oneIn(3) ? 120 : 3_600,
@@ -47,11 +47,11 @@ struct Day: Sendable {
       eventDelayMilliseconds: random.pick([2, 40, 600]) ?? 2,
       overflow: random.oneIn(3) ? 150 : 0,
       pauseMilliseconds: random.pick([30, 900, 20_000]) ?? 900,
-      rowsAtStart: random.number(below: 6))
+      rowsAtStart: random.draw(below: 6))
     var weights = Deed.Kind.allCases.filter { !$0.isOfPhotos }.map { kind in
       // A calm day of a lone device is one on which no write may meet another.
       let isLeftOut = kind.isFault && isCalm || kind.isServers && isLone || kind.savesOlderText && isLone && isCalm
-      return (weight: isLeftOut ? 0 : random.number(below: kind.isFault ? 3 : 12), choice: kind)
+      return (weight: isLeftOut ? 0 : random.draw(below: kind.isFault ? 3 : 12), choice: kind)
     }
     weights.append((1, .edit))
     return (day, weights)

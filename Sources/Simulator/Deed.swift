@@ -69,7 +69,7 @@ struct Deed: Sendable {
       if !kind.isFault { people += 1 }
       deeds.append(
         Deed(
-          kind: kind, pause: random.number(below: day.pauseMilliseconds), device: random.number(below: 64),
+          kind: kind, pause: random.draw(below: day.pauseMilliseconds), device: random.draw(below: 64),
           seed: random.next()))
     }
     return deeds

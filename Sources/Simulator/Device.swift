@@ -177,8 +177,8 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
       let mood = surroundings.mood.withLock(\.self)
       return chance.random.withLock { random in
         (
-          Int64(random.number(below: max(mood.eventDelayMilliseconds, 1))) * 1_000_000,
-          random.number(below: 1_000) < mood.overflow
+          Int64(random.draw(below: max(mood.eventDelayMilliseconds, 1))) * 1_000_000,
+          random.draw(below: 1_000) < mood.overflow
         )
       }
     }
@@ -241,7 +241,7 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     // What an editor was about to write again is removed, then, by nobody's mistake but its own.
     for removed in removedToSave.values { world.words.save("", over: removed.text) }
     removedToSave = [:]
-    files.crash { random.number(below: $0) }
+    files.crash { random.draw(below: $0) }
     // A file that has lost its text may count as one that is called by its title.
     for name in rowNames where text(name)?.isEmpty == true { world.words.bring(name, on: self) }
   }
@@ -321,7 +321,7 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     world.trace("\(self.name): \(path) is about to be swapped")
     var person = Person(device: self, world: world, random: random.fork())
     try? person.edit(name)
-    if random.oneIn(3) { life.end(afterEffects: random.number(below: 5)) }
+    if random.oneIn(3) { life.end(afterEffects: random.draw(below: 5)) }
   }
 
   /// A text that the program has just put in place shows what is queued of its row.

@@ -83,7 +83,7 @@ struct Person {
 
   private mutating func changed(_ text: String) -> String {
     guard let document = try? JSONDocument(parsing: Array(text.utf8)) else { return #"{"title": "\#(words.new())"}"# }
-    switch random.number(below: 5) {
+    switch random.draw(below: 5) {
     case 0, 1: return document.setting("title", to: .string(words.new())).text
     case 2, 3: return document.setting("notes", to: .string(words.newPrivate())).text
     default: return document.setting("done", to: .bool(random.oneIn(2))).text
@@ -101,7 +101,7 @@ struct Person {
     writer.write(Array(new[..<(new.count / 2)]))
     let done = buffers.beginWriting(file, on: device)
     let (world, device, name, files, power) = (world, device, name, files, device.powerLosses)
-    world.timeline.schedule(after: Int64(random.number(below: 3_000)) * 1_000_000) {
+    world.timeline.schedule(after: Int64(random.draw(below: 3_000)) * 1_000_000) {
       guard device.powerLosses == power else {
         world.words.save("", over: seen)  // The editor had written over that.
         return done()
@@ -137,7 +137,7 @@ struct Person {
     world.trace("\(name): person opens \(file)")
     let (world, device, files, power) = (world, device, files, device.powerLosses)
     let word = newWord(for: column)
-    world.timeline.schedule(after: Int64(random.number(below: 20_000)) * 1_000_000) {
+    world.timeline.schedule(after: Int64(random.draw(below: 20_000)) * 1_000_000) {
       done()
       // As of a save from an old buffer: over a value that has moved it cannot be told from one that saw it.
       let shown = device.row(file)?[column]
@@ -169,7 +169,7 @@ struct Person {
     device.removedToSave[file] = (buffer, world.timeline.now)
     let done = buffers.beginWriting(file, on: device)
     let (world, device, files, power) = (world, device, files, device.powerLosses)
-    world.timeline.schedule(after: Int64(random.number(below: 5_000)) * 1_000_000) {
+    world.timeline.schedule(after: Int64(random.draw(below: 5_000)) * 1_000_000) {
       done()
       device.removedToSave[file] = nil
       guard device.powerLosses == power else { return }
@@ -300,7 +300,7 @@ struct Person {
       return (name, kind, main)
     }
     guard let one = random.pick(sides) else { return }
-    switch random.number(below: 3) {
+    switch random.draw(below: 3) {
     case 0 where one.kind == .mine: try move(one.side, to: one.main)
     case 1 where device.text(one.main) != nil:
       try edit(one.main)

@@ -26,7 +26,7 @@ final class SeededExecutor: TaskExecutor, Sendable {
     let job: UnownedJob? = state.withLock { state in
       guard !state.jobs.isEmpty else { return nil }
       state.count += 1
-      return state.jobs.remove(at: state.jobs.count == 1 ? 0 : state.random.number(below: state.jobs.count))
+      return state.jobs.remove(at: state.jobs.count == 1 ? 0 : state.random.draw(below: state.jobs.count))
     }
     guard let job else { return false }
     job.runSynchronously(on: asUnownedTaskExecutor())

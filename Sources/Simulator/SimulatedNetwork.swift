@@ -109,7 +109,7 @@ final class SimulatedNetwork: HTTPExchange {
     let (there, back, mishap) = random.withLock { random in
       (
         Self.delay(weather, &random), Self.delay(weather, &random),
-        random.number(below: 1_000) < weather.trouble ? random.pick(weighted: mishaps) : nil
+        random.draw(below: 1_000) < weather.trouble ? random.pick(weighted: mishaps) : nil
       )
     }
     let waiting = Answering()
@@ -129,7 +129,7 @@ final class SimulatedNetwork: HTTPExchange {
   }
 
   private static func delay(_ weather: Weather, _ random: inout SeededRandom) -> Int64 {
-    1_000_000 + Int64(random.number(below: max(weather.delayMilliseconds, 1))) * 1_000_000
+    1_000_000 + Int64(random.draw(below: max(weather.delayMilliseconds, 1))) * 1_000_000
   }
 
   private func deliver(

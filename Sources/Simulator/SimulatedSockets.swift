@@ -68,7 +68,7 @@ final class SimulatedSockets: WebSocketOpener {
     return connection
   }
 
-  private var draws: @Sendable () -> Int { { [self] in random.withLock { $0.number(below: 1_000) } } }
+  private var draws: @Sendable () -> Int { { [self] in random.withLock { $0.draw(below: 1_000) } } }
 }
 
 /// One connection: what is sent on either side arrives in order, or not at all.

@@ -114,7 +114,7 @@ final class Simulation {
       for number in 0..<count {
         if number > 0 { session = try server.signIn(email) }
         let skew =
-          world.day.skewSeconds == 0 ? 0 : random.number(below: 2 * world.day.skewSeconds) - world.day.skewSeconds
+          world.day.skewSeconds == 0 ? 0 : random.draw(below: 2 * world.day.skewSeconds) - world.day.skewSeconds
         let device = try Device(
           world, name: "d\(devices.count + 1)", email: email, session: session, skew: .seconds(skew), random.fork())
         device.change { mood in
@@ -148,20 +148,20 @@ final class Simulation {
       device.change { $0.weather.isConnected = deed.kind == .cableIn }
       // What the kernel says of it may never come.
       if !random.oneIn(3) { device.tell(deed.kind == .cableIn ? .online : .offline) }
-    case .serverRestart: world.server.restart(after: Int64(random.number(below: 40_000)) * 1_000_000)
+    case .serverRestart: world.server.restart(after: Int64(random.draw(below: 40_000)) * 1_000_000)
     case .rumour: device.tell(random.pick([.online, .offline, .unknown]) ?? .unknown)
-    case .wake: device.wake(after: .seconds(1 + random.number(below: 3_600)))
+    case .wake: device.wake(after: .seconds(1 + random.draw(below: 3_600)))
     case .calm: device.change { $0.weather.trouble = 0 }
     case .kill: device.kill(losesPower: false)
     case .losePower: device.kill(losesPower: true)
-    case .killSoon: device.kill(afterEffects: random.number(below: 60))
+    case .killSoon: device.kill(afterEffects: random.draw(below: 60))
     case .start: try device.start()
     case .stop: device.stop()
-    case .clock: device.setClock(skew: .seconds(random.number(below: 20_000) - 10_000))
+    case .clock: device.setClock(skew: .seconds(random.draw(below: 20_000) - 10_000))
     case .diskFull: device.setDiskFull(true)
     case .diskFree: device.setDiskFull(false)
     case .unmount:
-      try device.unmount(for: Int64(1 + random.number(below: 90)) * 1_000_000_000)
+      try device.unmount(for: Int64(1 + random.draw(below: 90)) * 1_000_000_000)
       // Who is asked whether all is really gone may say yes without a look.
       if random.oneIn(2), !world.buffers.isWriting(on: device) {
         world.timeline.schedule(after: 5_000_000_000) { if !device.isMounted { device.confirm() } }

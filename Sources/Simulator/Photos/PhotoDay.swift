@@ -9,9 +9,9 @@ enum PhotoDay {
     let isLone = plan.day.isLone
     let weights =
       Deed.Kind.allCases.filter(\.isOfPhotos).map { kind in
-        (weight: kind.isServers && isLone ? 0 : random.number(below: 12), choice: kind)
+        (weight: kind.isServers && isLone ? 0 : random.draw(below: 12), choice: kind)
       } + [(weight: 4, choice: Deed.Kind.drop)]
-    let share = 2 + random.number(below: 3)
+    let share = 2 + random.draw(below: 3)
     for index in plan.deeds.indices where !plan.deeds[index].kind.isFault && !random.oneIn(share) {
       plan.deeds[index].kind = random.pick(weighted: weights)
     }

@@ -80,7 +80,7 @@ struct Photographer {
     let staysOpen = random.oneIn(2)
     if !staysOpen { writer.close() }
     let (world, device, power, files) = (world, device, device.powerLosses, files)
-    world.timeline.schedule(after: Int64(random.number(below: 6_000)) * 1_000_000) {
+    world.timeline.schedule(after: Int64(random.draw(below: 6_000)) * 1_000_000) {
       done()
       guard device.powerLosses == power, staysOpen || device.files.person.bytes(path) != nil else { return }
       world.pictures.save(picture.bytes, over: nil)
