@@ -9,8 +9,7 @@ struct PhotoRecognition {
 
   /// The photos of an owner that are on the server only.
   private func remotes(of owner: String) throws -> [(record: PhotoRecord, row: PhotoRow)] {
-    try records.records(table.collection.folder, owner: owner)
-      .filter { $0.state == .remote && $0.seen == nil }
+    try records.remotes(table.collection.folder, owner: owner)
       .compactMap { record in try PhotoRowState(table, record.id, transaction).row.map { (record, $0) } }
   }
 

@@ -240,6 +240,15 @@ struct PhotoRecords {
     try records("WHERE collection = ? AND owner = ? ORDER BY number", [.text(collection), .text(owner)])
   }
 
+  /// Those of an owner that are on the server only.
+  func remotes(_ collection: String, owner: String) throws -> [PhotoRecord] {
+    try records(
+      """
+      INDEXED BY photo_of_owner WHERE collection = ? AND owner = ? AND state = 'remote' AND inode IS NULL
+      ORDER BY number
+      """, [.text(collection), .text(owner)])
+  }
+
   /// The names that photos have in a folder, or will have.
   func names(in folder: String, besides id: String) throws -> [String] {
     // Every name below the folder: '0' comes right behind '/'.
