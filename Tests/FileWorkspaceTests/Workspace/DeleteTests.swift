@@ -218,7 +218,7 @@ struct DeleteTests {
     let (world, one) = try await tasks(8)
     one.network.isConnected = false
     try one.rewrite("task-1.json", one.text("task-1.json")?.replacing("Task 1", with: "Edited") ?? "")
-    try await one.settle()
+    try await one.sync()
     let paths = try (1...8).map { number in try #require(one.text("task-\(number).json")) }
     switch loss {
     case .files: for name in one.names { try one.remove(name) }
