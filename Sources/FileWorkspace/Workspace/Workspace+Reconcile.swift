@@ -210,12 +210,15 @@ extension Workspace {
       let (paths, next) = try client.transaction { transaction -> ([String], String?) in
         let mirror = Mirror(transaction)
         var sideNames = SideNames(try SideFiles(transaction).all(collection.folder), mainPath: mainPath)
+        var unreadable: [[UInt8]]?
         var paths: [String] = []
         let changed = try transaction.changedKeys(collection.table, after: last, limit: Self.rowBatchCount)
         for keyText in changed where seen.insert(keyText).inserted {
           hasNew = true
           if let entry = try mirror.entry(collection.folder, keyText: keyText) {
             if let path = entry.path { paths.append(path) }
+          } else if try isShown(keyText, &unreadable, collection, transaction) {
+            // That file is the row's once it can be read; another one would make it a copy.
           } else if let path = try pathForNewFile(keyText, collection, transaction, &sideNames) {
             paths.append(path)
           } else {
@@ -232,6 +235,22 @@ extension Workspace {
       if !paths.isEmpty { try reconcile(paths, collection, batchCount: Self.rowBatchCount, &report) }
     }
     newFileKeys = [:]
+  }
+
+  /// Whether a file that cannot be read, and of which nothing is known, shows a row's key.
+  ///
+  /// - Parameter unreadable: The texts of such files, read when the first row asks.
+  private func isShown(
+    _ keyText: String, _ unreadable: inout [[UInt8]]?, _ collection: Collection, _ transaction: EngineTransaction
+  ) throws -> Bool {
+    let texts =
+      try unreadable
+      ?? Problems(transaction).paths().filter { path in
+        try WorkspacePath.folder(of: path) == collection.folder && Mirror(transaction).entry(path: path) == nil
+      }.compactMap { try? files.read($0, bytesMax: RowFile.bytesMax).bytes }
+    unreadable = texts
+    guard !texts.isEmpty, let key = collection.key(text: keyText) else { return false }
+    return texts.contains { RowFile.shows(key, in: $0, collection.settings) }
   }
 
   /// The path for a row that has no file yet; `nil` when there is no such row.

@@ -430,6 +430,27 @@ struct EditTests {
     #expect(new.names == ["bread.json", "bread.mine.json", "milk.json", "salt.json", "salt.mine.json"])
   }
 
+  @Test("a file that cannot be read when the state was lost is its row's again once it can, or makes room for it")
+  func lostStateAndUnreadableFile() async throws {
+    let (world, one, _) = try await two([task(1, "Milk", notes: "two"), task(2, "Bread", notes: "two")])
+    let new = try world.replica()
+    try new.files.person.createFolder("tasks")
+    for name in one.names {
+      let text = try #require(one.text(name))
+      try new.write(name, String(text.prefix(text.count - 3)))
+    }
+    try await new.settle()
+    #expect(new.names.filter { $0.hasSuffix(".json") } == ["bread.json", "milk.json"])
+    #expect(try new.problems.count == 2)
+    try new.write("milk.json", try #require(one.text("milk.json")))
+    try new.remove("bread.json")
+    try await new.settle()
+    #expect(world.rows.keys.sorted() == [key(1), key(2)])
+    #expect(new.names == ["bread.json", "milk.json"])
+    #expect(new.json("bread.json")?["id"] == .string(key(2)))
+    #expect(try new.isClear)
+  }
+
   // MARK: git
 
   @Test("while git works nothing is queued, sent or written; afterwards its result counts", arguments: [true, false])
