@@ -7,7 +7,7 @@ import Synchronization
 /// workspace's lock writes; anybody may read.
 public final class EventLog: Sendable {
   /// How large one of the two files gets.
-  public static let bytesMax = 1 << 20
+  public static let bytesMax = 4 << 20
 
   private let path: String
   private let bytesMax: Int
