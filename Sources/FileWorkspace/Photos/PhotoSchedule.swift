@@ -100,9 +100,10 @@ struct PhotoSchedule {
 
   /// The row that was to go with a leftover is there: either it stays, or it goes after the row that it belonged to.
   private func takeRowAlong(_ leftover: PhotoLeftover) throws {
-    if let owner = leftover.owner, let key = table.collection.key(text: owner),
-      let state = try transaction.cachedRow(table.collection.table, key), state.values == nil,
-      let base = try PhotoRowState(table, leftover.photo, transaction).base
+    let photo = try PhotoRowState(table, leftover.photo, transaction)
+    // Moved to another row meanwhile, by another device, it is that one's.
+    if let owner = leftover.owner, photo.row?.place.owner == owner, let key = table.collection.key(text: owner),
+      let state = try transaction.cachedRow(table.collection.table, key), state.values == nil, let base = photo.base
     {
       try transaction.enqueue(.delete(from: table.name, key: RowKey(leftover.photo), base: base, coalesces: true))
     } else {
