@@ -73,7 +73,8 @@ struct PhotoFiling {
     for one in known where one.seen == nil && one.path.map({ present[PathKey($0)] != nil }) ?? false {
       try transaction.touchRow(table.name, RowKey(one.id))
     }
-    return known.filter { $0.seen != nil && !found.contains($0.id) }
+    // As they are now: one that another was moved over has no path any more.
+    return try known.filter { $0.seen != nil && !found.contains($0.id) }.compactMap { try records.record(id: $0.id) }
   }
 
   /// Whether a file that also lies elsewhere still lies where it was: then it has two names.

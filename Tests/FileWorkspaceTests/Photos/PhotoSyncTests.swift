@@ -121,6 +121,27 @@ struct PhotoSyncTests {
     #expect(try one.isPhotoQuiet)
   }
 
+  @Test("a file moved over another that was no whole picture either is the only one that waits")
+  func movedOverUnfinished() async throws {
+    let (_, one, _) = try await pair()
+    try one.files.person.createFolder("photos/kitchen")
+    for name in ["front", "back"] {
+      try one.files.person.save("photos/kitchen/\(name).jpg", Array("JPEG<\(name)".utf8))
+    }
+    try await one.sync()
+    #expect(try one.records.map(\.state) == [.failed, .failed])
+    let moved = try #require(try one.records.first { $0.path == "photos/kitchen/front.jpg" })
+    try one.files.person.rename("photos/kitchen/front.jpg", "photos/kitchen/back.jpg")
+    _ = try await one.workspace.scan()
+    #expect(try one.records.filter { $0.path != nil }.map(\.id) == [moved.id])
+    for _ in 0..<3 {
+      try await one.sync()
+      one.advance(.seconds(20))
+    }
+    #expect(try one.records.map(\.state) == [.failed])
+    #expect(try one.records.map(\.path) == ["photos/kitchen/back.jpg"])
+  }
+
   @Test("a photo that another device moved to another task does not go with its old one")
   func movedBeforeTaskDeleted() async throws {
     let (world, one, two) = try await pair()
