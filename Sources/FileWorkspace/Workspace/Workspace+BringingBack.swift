@@ -20,7 +20,8 @@ extension Workspace {
     else { return nil }
     try checkGit()
     var change = WorkspaceChange(path: path, message: "\(path) is back, as its row says")
-    guard try bringBack([entry], collection, &change.report) == 1 else { return nil }
+    guard let count = try bringBack([entry], collection, &change.report) else { return nil }
+    guard count == 1 else { throw WorkspaceRequestError.notYetBack(path) }
     return change
   }
 
@@ -32,32 +33,34 @@ extension Workspace {
     }
     try scan(collection, deleteAfter: nil, &change.report)
     let absent = try client.read { try Mirror($0).absentEntries(collection.folder) }
-    let count = try bringBack(absent, collection, &change.report)
-    guard count > 0 else {
+    guard let count = try bringBack(absent, collection, &change.report) else {
       throw WorkspaceRequestError.noSuchEntry(
         collection.folder, list: "missing", hint: "'tidemark trash' lists the texts that lost their place")
     }
+    guard count > 0 else { throw WorkspaceRequestError.notYetBack(collection.folder) }
     let noun = count == 1 ? "file" : "files"
     change.message = "\(count) missing \(noun) of \(collection.folder) written, as the rows say"
     return change
   }
 
-  /// - Returns: How many of the rows are there.
+  /// - Returns: How many files are there now; `nil` where none of the rows is.
   private func bringBack(
     _ entries: [MirrorEntry], _ collection: Collection, _ report: inout WorkspaceReport
-  ) throws -> Int {
-    let freed = try client.transaction { transaction in
-      var freed: [String] = []
-      for entry in entries where try transaction.row(collection.table, entry.base.key).values != nil {
+  ) throws -> Int? {
+    let missing = try client.transaction { transaction in
+      let missing = try entries.filter { try transaction.row(collection.table, $0.base.key).values != nil }
+      for entry in missing {
         try Mirror(transaction).remove(entry)
         try transaction.touchRow(collection.table, entry.base.key)
-        freed.append(WorkspacePath.name(of: entry.lastPath))
       }
-      return freed
+      return missing
     }
-    for name in freed { takenNames[collection.folder]?.remove(name) }
+    for entry in missing { takenNames[collection.folder]?.remove(WorkspacePath.name(of: entry.lastPath)) }
     report.add(try writeRows())
-    return freed.count
+    guard !missing.isEmpty else { return nil }
+    return try client.read { transaction in
+      try missing.count { try Mirror(transaction).entry(collection.folder, key: $0.base.key) != nil }
+    }
   }
 
   private func bringBackPhotos(_ path: String, _ table: PhotoTable) throws -> WorkspaceChange? {
@@ -81,6 +84,13 @@ extension Workspace {
     guard let gitWork else { return }
     throw WorkspaceRequestError.badInput(
       "git is at work (\(gitWork.text)); try again when it has finished, nothing was changed")
+  }
+}
+
+extension WorkspaceRequestError {
+  /// A missing file could not be written, as on a full disk; it is tried again.
+  fileprivate static func notYetBack(_ path: String) -> WorkspaceRequestError {
+    .notWritten(path: path, reason: "'tidemark status' says what is in the way; it is written as soon as nothing is")
   }
 }
 

@@ -91,7 +91,7 @@ public actor Workspace {
   var newFileKeys: [PathKey: RowKey] = [:]
   /// The rows that are changed back and forth.
   var changeBacks = ChangeBacks()
-  /// The rows of files that were copies of others' a moment ago.
+  /// The rows of files that were new a moment ago.
   var recentRows = RecentRows()
   /// The git repository that the workspace lies in, once one was found.
   var repository: GitRepository?

@@ -248,6 +248,21 @@ struct DeleteTests {
     await #expect(throws: WorkspaceRequestError.self) { try await one.workspace.restore("tasks", path: "tasks") }
   }
 
+  @Test("what cannot be written again now is told, and is written as soon as it can be")
+  func broughtBackLater() async throws {
+    let (world, one) = try await tasks(4)
+    for name in one.names { try one.remove(name) }
+    _ = try await one.workspace.scan()
+    one.files.beforeEachOperation { [files = one.files] number, operation in
+      if operation == "write" { files.plan(.error(errno: 28), atOperation: number) }  // ENOSPC
+    }
+    await #expect(throws: WorkspaceRequestError.self) { try await one.workspace.restore("tasks", path: "tasks") }
+    #expect(one.names.isEmpty)
+    one.files.beforeEachOperation(nil)
+    try await one.settle()
+    #expect(one.names.count == 4 && world.rows.count == 4)
+  }
+
   @Test("the rest of a folder is held also beside many that are held already")
   func brakeBesideHeld() async throws {
     let (world, one) = try await tasks(8)
