@@ -88,6 +88,17 @@ extension JSONValue {
     #expect(try project.rest("GET", "tasks", token: token).text == "[]")
   }
 
+  @Test("it may be stopped at the moment in which what is no request comes in")
+  func stoppedAmidNonsense() throws {
+    let server = try StandInServer(StandInConfiguration())
+    for _ in 0..<200 {
+      try server.start()
+      let wires = try (0..<8).map { _ in try Wire(port: server.port) }
+      for wire in wires { try? wire.send(Array("no request\r\n\r\n".utf8)) }
+      server.stop()
+    }
+  }
+
   @Test("a blank title is refused with the constraint's name")
   func blankTitle() throws {
     let project = try Project()

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -13,9 +14,12 @@ final class ConnectionKeeper: Sendable {
     /// Since when a connection has kept the server waiting, as a number that rises with each change.
     var waiting: [Int: Int] = [:]
     var clock = 0
+    var isEnding = false
   }
 
   private let state = Mutex(State())
+  /// Holds every open connection once.
+  private let open = DispatchGroup()
   /// How many connections may be open before one has to go for the next.
   private let roomyCount: Int
 
@@ -29,8 +33,10 @@ final class ConnectionKeeper: Sendable {
         state.waiting[oldest] = nil
         if let socket = state.sockets[oldest] { _ = shutdown(socket, Int32(SHUT_RDWR)) }
       }
-      state.sockets[Self.key(connection)] = socket
+      if state.sockets.updateValue(socket, forKey: Self.key(connection)) == nil { open.enter() }
       Self.wait(Self.key(connection), in: &state)
+      // One that was on its way when the others were told.
+      if state.isEnding { _ = shutdown(socket, Int32(SHUT_RD)) }
     }
   }
 
@@ -53,9 +59,18 @@ final class ConnectionKeeper: Sendable {
   /// The socket is about to be closed: its number may come to be another's.
   func closed(_ connection: OpaquePointer) {
     state.withLock { state in
-      state.sockets[Self.key(connection)] = nil
+      if state.sockets.removeValue(forKey: Self.key(connection)) != nil { open.leave() }
       state.waiting[Self.key(connection)] = nil
     }
+  }
+
+  /// Takes no more of what clients send, and waits until every connection has ended, or for so long.
+  func endAll(within limit: DispatchTimeInterval) {
+    state.withLock { state in
+      state.isEnding = true
+      for socket in state.sockets.values { _ = shutdown(socket, Int32(SHUT_RD)) }
+    }
+    _ = open.wait(timeout: .now() + limit)
   }
 
   private static func key(_ connection: OpaquePointer) -> Int { Int(bitPattern: connection) }

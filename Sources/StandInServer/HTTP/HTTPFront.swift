@@ -1,4 +1,5 @@
 import CMicrohttpd
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -22,6 +23,8 @@ final class HTTPFront: Sendable {
   fileprivate static let roomyConnectionCount = 256
   /// A connection without traffic is closed after this.
   private static let idleSeconds: UInt32 = 120
+  /// How long a connection may take to end when the server stops; then it is cut off.
+  private static let endLimit = DispatchTimeInterval.seconds(2)
   /// Memory for the head of a request, somewhat more than the 50 KiB that PostgREST takes; cleared for every request.
   private static let headMemoryBytes = 80 << 10
 
@@ -72,9 +75,14 @@ final class HTTPFront: Sendable {
     guard let state = running.withLock({ running in exchange(&running, with: nil) }) else { return }
     var byte: UInt8 = 1
     _ = write(state.wakeWriter, &byte, 1)
+    let handling = state.handling.takeUnretainedValue()
     // libmicrohttpd wants those that are no longer its own to be ended before it stops.
-    state.handling.takeUnretainedValue().sockets.stop()
+    handling.sockets.stop()
+    // It dies of what is no request if that comes in at the moment in which it is stopped: nothing may come in any more.
+    let listener = MHD_quiesce_daemon(state.daemon)
+    handling.keeper.endAll(within: Self.endLimit)
     MHD_stop_daemon(state.daemon)
+    if listener >= 0 { close(listener) }
     close(state.wakeReader)
     close(state.wakeWriter)
     state.handling.release()
