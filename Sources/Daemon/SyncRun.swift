@@ -95,7 +95,7 @@ extension OpenWorkspace {
     }
     // A watcher goes on with the photos beside this, and may have filed the row of one meanwhile.
     if isWatching, failure == nil, try isSomethingQueued() { try await exchangeAgain() }
-    if !isWatching { take(try await workspace.writeProblemNotes(isAtOnce: true)) }
+    take(isWatching ? try await workspace.tellProblems() : try await workspace.writeProblemNotes(isAtOnce: true))
     record(LogEntry.events(sent: replay.synced, failure: failure))
     try await workspace.seeWrittenFiles()
     if failure == nil { client.noteSynced() }

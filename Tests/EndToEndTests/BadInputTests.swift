@@ -34,7 +34,7 @@ import Testing
     let site = try await Site()
     let a = try await site.workspace("a", isFirst: true)
     let bytes = Data([0x7B, 0x22, 0x74, 0x69, 0x74, 0x6C, 0x65, 0x22, 0x3A, 0x22, 0xFF, 0x22, 0x7D])
-    try bytes.write(to: URL(fileURLWithPath: "\(a.path)/tasks/bad.json"))
+    try save(bytes, to: "\(a.path)/tasks/bad.json")
     let done = try await a.run("sync")
     #expect(done.status == 4)
     #expect(done.output.contains("UTF-8"), "\(done.output)")

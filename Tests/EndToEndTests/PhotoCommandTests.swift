@@ -37,7 +37,7 @@ import Testing
     let a = try await workspace(site)
     try a.write("words.jpg", "only words\n")
     let cut = Data(try Picture.turned.bytes.dropLast(9))
-    try cut.write(to: URL(fileURLWithPath: "\(a.path)/cut.jpg"))
+    try save(cut, to: "\(a.path)/cut.jpg")
     let tries: [(task: String, file: String, words: String)] = [
       ("kitchen", "\(a.path)/words.jpg", "not a photo but ASCII text"),
       ("kitchen", "\(a.path)/cut.jpg", "incomplete picture"),
@@ -119,7 +119,7 @@ import Testing
         !  photos/kitchen/words.jpg  11 B  failed: not a photo but ASCII text; photos are JPEG, PNG, WebP, GIF, HEIC and AVIF
 
         """)
-    try Picture.red.bytes.write(to: URL(fileURLWithPath: "\(a.path)/photos/kitchen/words.jpg"))
+    try save(Picture.red.bytes, to: "\(a.path)/photos/kitchen/words.jpg")
     try await a.run("photos", "retry").expectSuccess()
     while try await a.photos()["photos/kitchen/words.jpg"] != "same" { try await a.run("sync").noted() }
     let nothing = try await a.run("photos", "retry", "photos/kitchen/none.jpg")

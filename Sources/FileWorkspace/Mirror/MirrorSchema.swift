@@ -211,5 +211,11 @@ extension Migration {
       """
       CREATE INDEX photo_last_path ON photo (last_path);
       """),
+    Migration(
+      "told problems",
+      """
+      -- A file is often wrong for the moment in which a program writes it: a problem is told when it has lasted.
+      ALTER TABLE problem ADD COLUMN told INTEGER NOT NULL DEFAULT 1;
+      """),
   ]
 }

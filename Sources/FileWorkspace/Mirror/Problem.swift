@@ -51,26 +51,38 @@ struct Problems {
 
   /// Remembers a problem; one that is known keeps its time.
   ///
+  /// - Parameter isTold: Whether it is told now, and not when it has lasted.
   /// - Returns: Whether it is new or says something else than before.
-  func set(_ problem: Problem) throws -> Bool {
+  func set(_ problem: Problem, isTold: Bool = true) throws -> Bool {
     let before = try database.first("SELECT message FROM problem WHERE path = ?", [.text(problem.path)])?.text(
       "message")
+    let isNew = before != problem.message
     try database.execute(
       """
-      INSERT INTO problem VALUES (?1, ?2, ?3, ?4, ?5)
-      ON CONFLICT (path) DO UPDATE SET line = ?2, column = ?3, message = ?4
+      INSERT INTO problem (path, line, column, message, since, told) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+      ON CONFLICT (path) DO UPDATE SET line = ?2, column = ?3, message = ?4, told = iif(?7, ?6, told)
       """,
       [
         .text(problem.path), .optional(problem.line.map(Int64.init)), .optional(problem.column.map(Int64.init)),
-        .text(problem.message), .integer(problem.since.nanoseconds),
+        .text(problem.message), .integer(problem.since.nanoseconds), .integer(isTold ? 1 : 0), .integer(isNew ? 1 : 0),
       ])
-    return before != problem.message
+    return isNew
   }
 
-  /// - Returns: Whether there was one.
+  /// - Returns: Whether there was one that had been told.
   func clear(_ path: String) throws -> Bool {
+    let wasTold = try database.first("SELECT told FROM problem WHERE path = ?", [.text(path)])?.integer("told") == 1
     try database.execute("DELETE FROM problem WHERE path = ?", [.text(path)])
-    return database.changes > 0
+    return wasTold
+  }
+
+  /// The paths of the problems that are not told yet.
+  func untold() throws -> Set<String> {
+    Set(try database.rows("SELECT path FROM problem WHERE told = 0").compactMap { $0.text("path") })
+  }
+
+  func noteTold(_ path: String) throws {
+    try database.execute("UPDATE problem SET told = 1 WHERE path = ?", [.text(path)])
   }
 
   func paths() throws -> [String] {

@@ -327,10 +327,9 @@ struct PathDecision {
   // MARK: Problems
 
   mutating func note(_ problem: Problem) throws {
-    if try Problems(transaction).set(problem) {
-      let place = problem.line.map { "\($0):\(problem.column ?? 1): " } ?? ""
-      result.report.note(.problem, problem.path, place + problem.message)
-    }
+    // What may be a save in several steps is told when it has lasted.
+    let isTold = !FileNames.isRowFile(WorkspacePath.name(of: problem.path))
+    if try Problems(transaction).set(problem, isTold: isTold), isTold { result.report.note(problem) }
   }
 
   mutating func clearProblem(_ path: String) throws {

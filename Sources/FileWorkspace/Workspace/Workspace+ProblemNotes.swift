@@ -29,14 +29,16 @@ extension Workspace {
     }
   }
 
-  /// Writes the notes that are due, and removes those of files that are right again.
+  /// Tells the problems of rows' files that have lasted, writes their notes, and removes those of files that are right again.
   ///
   /// - Parameter isAtOnce: Whether a problem counts however new it is: at the end of a run that has no later.
   public func writeProblemNotes(isAtOnce: Bool = false) throws -> WorkspaceReport {
     var report = WorkspaceReport()
     guard gitWork == nil else { return report }
     let problems = try notableProblems()
-    for problem in problems where isAtOnce || now - problem.since >= ProblemNote.delay {
+    let lasting = problems.filter { isAtOnce || now - $0.since >= ProblemNote.delay }
+    try tell(lasting, &report)
+    for problem in lasting {
       guard problemNotes[PathKey(problem.path)] != problem.description else { continue }
       // Also where it cannot be written: the problem itself is told elsewhere, and trying for ever helps nobody.
       problemNotes[PathKey(problem.path)] = problem.description
@@ -50,11 +52,32 @@ extension Workspace {
     return report
   }
 
-  /// When a note is to be written or removed next, if ever.
+  /// Tells every problem of a row's file, also one that may be over in a moment: somebody asks now.
+  public func tellProblems() throws -> WorkspaceReport {
+    var report = WorkspaceReport()
+    try tell(notableProblems(), &report)
+    return report
+  }
+
+  private func tell(_ problems: [Problem], _ report: inout WorkspaceReport) throws {
+    guard !problems.isEmpty else { return }
+    let untold = try client.read { try Problems($0).untold() }
+    let news = problems.filter { untold.contains($0.path) }
+    guard !news.isEmpty else { return }
+    try client.transaction { transaction in
+      for problem in news { try Problems(transaction).noteTold(problem.path) }
+    }
+    for problem in news { report.note(problem) }
+  }
+
+  /// When a problem is to be told, or a note written or removed next, if ever.
   func nextProblemNote() throws -> WallTime? {
     guard gitWork == nil else { return nil }
     let problems = try notableProblems()
-    let due = problems.filter { problemNotes[PathKey($0.path)] != $0.description }.map { $0.since + ProblemNote.delay }
+    guard !problems.isEmpty || !problemNotes.isEmpty else { return nil }
+    let untold = try client.read { try Problems($0).untold() }
+    let due = problems.filter { problemNotes[PathKey($0.path)] != $0.description || untold.contains($0.path) }
+      .map { $0.since + ProblemNote.delay }
     let open = Set(problems.map { PathKey($0.path) })
     let isOver = problemNotes.keys.contains { !open.contains($0) }
     return (due + (isOver ? [now] : [])).min()

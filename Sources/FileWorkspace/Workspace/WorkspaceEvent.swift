@@ -77,4 +77,9 @@ public struct WorkspaceReport: Sendable, Hashable {
   mutating func note(_ kind: WorkspaceEvent.Kind, _ path: String, _ detail: String = "") {
     events.append(WorkspaceEvent(kind, path, detail))
   }
+
+  mutating func note(_ problem: Problem) {
+    let place = problem.line.map { "\($0):\(problem.column ?? 1): " } ?? ""
+    note(.problem, problem.path, place + problem.message)
+  }
 }

@@ -116,7 +116,7 @@ struct Replica: Sendable {
   func status() async throws -> [String: Any] { try await run("status", "--json").json() }
 
   func write(_ name: String, _ text: String) throws {
-    try Data(text.utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+    try save(Data(text.utf8), to: "\(path)/\(name)")
   }
 
   func text(_ name: String) throws -> String { try String(contentsOfFile: "\(path)/\(name)", encoding: .utf8) }
@@ -131,10 +131,7 @@ struct Replica: Sendable {
     var row = try row(name)
     change(&row)
     let data = try JSONSerialization.data(withJSONObject: row, options: [.prettyPrinted, .sortedKeys])
-    let handle = try #require(FileHandle(forWritingAtPath: "\(path)/\(name)"))
-    try handle.truncate(atOffset: 0)
-    try handle.write(contentsOf: data)
-    try handle.close()
+    try save(data, to: "\(path)/\(name)")
   }
 
   func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(path)/\(name)") }

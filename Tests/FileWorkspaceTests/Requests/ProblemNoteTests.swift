@@ -44,6 +44,41 @@ import Testing
     #expect(try one.problems.isEmpty)
   }
 
+  @Test("a file that is wrong for a moment is not told of; one that stays so is, once")
+  func momentary() async throws {
+    let one = try (try await TaskWorld.make()).replica()
+    try await one.sync()
+    try one.write("a.json", "{\"title\": \"Milk\"}")
+    try await one.sync()
+    func told(_ report: WorkspaceReport) -> [String] {
+      report.events.filter { $0.kind == .problem || $0.kind == .solved }.map { "\($0.kind) \($0.path)" }
+    }
+    let text = one.text("a.json")
+    try one.rewrite("a.json", "")
+    #expect(try await told(one.workspace.look(at: ["tasks/a.json"])).isEmpty)
+    #expect(try one.problems.map(\.path) == ["tasks/a.json"])
+    try one.rewrite("a.json", try #require(text))
+    #expect(try await told(one.workspace.look(at: ["tasks/a.json"])).isEmpty)
+    #expect(try await told(one.workspace.tick()).isEmpty)
+    #expect(try one.problems.isEmpty)
+
+    try one.rewrite("a.json", "{")
+    #expect(try await told(one.workspace.look(at: ["tasks/a.json"])).isEmpty)
+    one.advance(to: try #require(try await one.workspace.nextTick()))
+    #expect(try await told(one.workspace.tick()) == ["problem tasks/a.json"])
+    one.advance(.seconds(60))
+    #expect(try await told(one.workspace.tick()).isEmpty)
+    try one.rewrite("a.json", try #require(text))
+    #expect(try await told(one.workspace.look(at: ["tasks/a.json"])) == ["solved tasks/a.json"])
+  }
+
+  @Test("who asks for a sync beside the watcher is told of a problem at once")
+  func toldWhenAsked() async throws {
+    let one = try await broken()
+    #expect(try await one.workspace.tellProblems().events.map(\.kind) == [.problem])
+    #expect(try await one.workspace.tellProblems().events.isEmpty)
+  }
+
   @Test("a file that a copy tool marks as not whole is held back until it is whole, new or known")
   func unfinishedCopy() async throws {
     let one = try (try await TaskWorld.make()).replica()
