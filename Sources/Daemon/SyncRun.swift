@@ -122,10 +122,12 @@ extension OpenWorkspace {
 
   /// Sends what waits, reads what changed, and writes that into files: of many rows the first while the others are on
   /// their way.
-  func exchange(isConfirmed: Bool) async -> ExchangeOutcome {
+  ///
+  /// - Parameter reads: Whether the server is asked what changed, too.
+  func exchange(isConfirmed: Bool, reads: Bool = true) async -> ExchangeOutcome {
     let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     async let written = writeRows(as: arrivals)
-    let (replay, failure) = await sendAndRead(isConfirmed: isConfirmed) { arrival.yield() }
+    let (replay, failure) = await sendAndRead(isConfirmed: isConfirmed, reads: reads) { arrival.yield() }
     arrival.finish()
     return ExchangeOutcome(replay: replay, failure: failure, files: await written)
   }
@@ -143,11 +145,11 @@ extension OpenWorkspace {
   }
 
   private func sendAndRead(
-    isConfirmed: Bool, hasChanged: @escaping @Sendable () -> Void
+    isConfirmed: Bool, reads: Bool, hasChanged: @escaping @Sendable () -> Void
   ) async -> (SyncReport, SyncFailure?) {
     let replay = await client.syncPendingMutations { [self] in record([workspace.event(of: $0)]) }
     if let failure = replay.stoppedBy { return (replay, failure) }
-    for table in settings.tables {
+    for table in reads ? settings.tables : [] {
       do throws(SyncFailure) {
         _ = try await client.pull(table, isConfirmed: isConfirmed, hasChanged: hasChanged)
       } catch {

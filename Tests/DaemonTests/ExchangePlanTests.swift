@@ -51,4 +51,45 @@ struct ExchangePlanTests {
     plan.startAnew()
     #expect(seconds(&plan, after: Self.lost) == 1)
   }
+
+  /// Which exchanges read that begin at some times, in seconds, and end at once.
+  private func reads(
+    _ plan: inout ExchangePlan, at times: Int64..., isLive: Bool, failing failure: SyncFailure? = nil
+  ) -> [Bool] {
+    times.map { now in
+      let reads = plan.begin(at: .seconds(now), isLive: isLive)
+      _ = plan.pause(after: failure, at: .seconds(now))
+      return reads
+    }
+  }
+
+  @Test("while changes are told an edit is only sent; a minute after the last read one is due, whatever is sent")
+  func live() {
+    var plan = ExchangePlan(pullEvery: .seconds(7))
+    #expect(reads(&plan, at: 0, 10, 59, 60, 61, isLive: true) == [true, false, false, true, false])
+    #expect([119, 120].map { plan.isReadDue(at: .seconds($0), isLive: true) } == [false, true])
+    // Once it tells nothing any more, every exchange reads.
+    #expect(reads(&plan, at: 62, 63, isLive: false) == [true, true])
+    #expect([69, 70].map { plan.isReadDue(at: .seconds($0), isLive: false) } == [false, true])
+    var rare = ExchangePlan(pullEvery: .seconds(300))
+    #expect(reads(&rare, at: 0, 299, 300, isLive: true) == [true, false, true])
+  }
+
+  @Test("a read is made up for that failed, and one that is called for while another runs is not forgotten")
+  func requiredReads() {
+    var plan = ExchangePlan(pullEvery: .seconds(7))
+    #expect(reads(&plan, at: 0, isLive: true, failing: Self.lost) == [true])
+    #expect(!plan.hasRead)
+    #expect(reads(&plan, at: 1, 2, isLive: true) == [true, false])
+    #expect(plan.hasRead)
+    // What could not be sent is no reason to read.
+    #expect(reads(&plan, at: 3, isLive: true, failing: Self.lost) == [false])
+    #expect(reads(&plan, at: 4, isLive: true) == [false])
+    _ = plan.begin(at: .seconds(4), isLive: false)
+    plan.requireRead()
+    _ = plan.pause(after: nil, at: .seconds(5))
+    #expect(reads(&plan, at: 6, 7, isLive: true) == [true, false])
+    plan.startAnew()
+    #expect(reads(&plan, at: 8, 9, isLive: true) == [true, false])
+  }
 }

@@ -37,6 +37,27 @@ import Testing
     #expect(try await a.run("log").output.contains(Self.isLive))
   }
 
+  @Test("an edit is one request while changes are told: the server is not asked for what it tells")
+  func requests() async throws {
+    let site = try await Site(serving: ["--log"])
+    let a = try await site.workspace("a", isFirst: true)
+    try a.edit("tidemark.json") { $0["pullEvery"] = 86_400 }
+    try a.write("tasks/x.json", "{\"title\": \"edit 0\"}")
+    let watch = try await a.watch()
+    try await watch.line(with: Self.isLive)
+    // The second edit is sent behind the read with which the telling began.
+    var asked = 0
+    for number in 1...4 {
+      let told = watch.lineCount
+      if number == 3 { asked = site.server.errorLines.count }
+      try a.edit("tasks/x.json") { $0["title"] = "edit \(number)" }
+      try await watch.line(with: "sent 1", from: told)
+    }
+    let requests = site.server.errorLines[asked...].filter { $0.contains("/rest/") }
+    #expect(!requests.isEmpty && requests.allSatisfy { $0.hasPrefix("PATCH ") }, "\(requests)")
+    await watch.stop()
+  }
+
   @Test("a server that is killed and comes back is told of again, and what was missed is found")
   func serverKilled() async throws {
     let site = try await Site()

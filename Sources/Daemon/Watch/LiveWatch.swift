@@ -9,9 +9,6 @@ final class LiveWatch: Sendable {
   let arrivals = Wake()
   private let over = Wake()
 
-  /// How long a pull may wait while changes are told: what was missed in silence is found by it.
-  private static let restWhileLive = Duration.seconds(60)
-
   /// - Parameter needsPull: Called when something may have been missed.
   init(_ open: OpenWorkspace, needsPull: @escaping @Sendable () -> Void) {
     self.open = open
@@ -51,10 +48,8 @@ final class LiveWatch: Sendable {
     arrivals.finish()
   }
 
-  /// How long to rest between two pulls now.
-  func rest(_ pullEvery: Duration) -> Duration {
-    live?.shown.isLive == true ? max(pullEvery, Self.restWhileLive) : pullEvery
-  }
+  /// Whether the server tells its changes now.
+  var isLive: Bool { live?.shown.isLive == true }
 
   /// What is news for a person: that changes begin to come, that they do not, and why, if that differs.
   private static func sentence(_ state: LiveState, after told: inout LiveState) -> String? {

@@ -27,7 +27,7 @@ public final class WatchRun: Sendable {
   private let isOver = Atomic(false)
   private let networkWatch: NetworkWatch
   private let commits: CommitWatch
-  private let plan: Mutex<ExchangePlan>
+  private let plan: SharedPlan
   private let live: LiveWatch
 
   /// How often who waits for an answer is told that the work goes on.
@@ -77,9 +77,11 @@ public final class WatchRun: Sendable {
     self.stopListening = stopListening
     self.log = log
     self.networkWatch = networkWatch
-    plan = Mutex(ExchangePlan(pullEvery: open.settings.pullEvery))
+    let plan = SharedPlan(ExchangePlan(pullEvery: open.settings.pullEvery))
+    self.plan = plan
     let (networkWake, retryWake) = (networkWake, retryWake)
     live = LiveWatch(open) {
+      plan.withLock { $0.requireRead() }
       // A server that tells changes is there: a wait after a failure is over, too.
       networkWake.ring()
       retryWake.ring()
@@ -278,10 +280,10 @@ public final class WatchRun: Sendable {
   private func exchanges() async {
     let clock = open.environment.clock
     var lastFailure: String?
-    var hasExchanged = false
     while !watchIsOver {
       await open.workspace.beginSync()
-      let exchanged = await UserEngine.patiently { await self.open.exchange(isConfirmed: false) }
+      let reads = plan.withLock { $0.begin(at: clock.elapsed(), isLive: live.isLive) }
+      let exchanged = await UserEngine.patiently { await self.open.exchange(isConfirmed: false, reads: reads) }
       let (report, failure) = (exchanged.replay, exchanged.failure)
       var written = WorkspaceReport()
       do {
@@ -300,8 +302,7 @@ public final class WatchRun: Sendable {
       if failure == nil {
         open.client.noteSynced()
         // New photos wait until it is known that the server has none of them.
-        if !hasExchanged { photoWake.ring() }
-        hasExchanged = true
+        if plan.withLock({ !$0.hasRead }) { photoWake.ring() }
       }
       let pause = plan.withLock { $0.pause(after: failure, at: clock.elapsed()) }
       let text = failure.map { "\($0)" }
@@ -341,13 +342,12 @@ public final class WatchRun: Sendable {
   /// Waits until something is to be sent or read: longer than usual while the server tells its changes by itself.
   private func rest(_ pause: Duration) async {
     let clock = open.environment.clock
-    let start = clock.elapsed()
     while !watchIsOver {
       // Looked at now and then, since the telling may end at any time.
       let before = clock.elapsed()
       await networkWake.wait(upTo: pause, clock: clock)
       let now = clock.elapsed()
-      if now - before < pause || now - start >= live.rest(pause) { return }
+      if now - before < pause || plan.withLock({ $0.isReadDue(at: now, isLive: live.isLive) }) { return }
     }
   }
 
