@@ -38,6 +38,8 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   var copiedKeys: [String: String] = [:]
   /// The texts of files that an editor has removed and is about to write again.
   var removedToSave: [String: (text: String, since: Int64)] = [:]
+  /// The table that the server did not know when a write of it was last answered: only its own writes wait for that.
+  private var unknown: String?
   private var commands: [Task<Void, Never>] = []
   /// How many of them have not ended.
   private let commandCount = Atomic(0)
@@ -305,6 +307,15 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     return !onTheWay.inDoubt.isDisjoint(with: keys)
   }
 
+  /// Notes that the server has said of a table, or a column of it, that it does not know it.
+  func noteUnknown(_ table: String) { unknown = table }
+
+  /// The table whose writes the others pass, until one of it leaves again.
+  func unknownTable(besides table: String?) -> String? {
+    if unknown == table { unknown = nil }
+    return unknown
+  }
+
   // MARK: Races
 
   /// Lets a person save a file at the moment at which the program is about to take its name, where that is planned.
@@ -376,9 +387,11 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   /// What a query of its state shows in the column `number`.
   func numbers(_ sql: String) throws -> [Int64] { try state.database.rows(sql).compactMap { $0.integer("number") } }
 
-  /// The keys of the first queued writes.
-  func queuedKeys(limit: Int) -> [String] {
-    (try? texts("SELECT key AS text FROM mutation WHERE list = 'queued' ORDER BY id LIMIT \(limit)")) ?? []
+  /// The keys of the first queued writes, but for those of one table.
+  func queuedKeys(limit: Int, besides table: String?) -> [String] {
+    let besides = table.map { "AND table_name <> '\($0)'" } ?? ""
+    return
+      (try? texts("SELECT key AS text FROM mutation WHERE list = 'queued' \(besides) ORDER BY id LIMIT \(limit)")) ?? []
   }
 
   /// The texts of writes that are queued, refused or in conflict.

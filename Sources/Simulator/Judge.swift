@@ -28,7 +28,7 @@ struct Judge: Sendable {
     let keys = writtenKeys(request)
     guard !keys.isEmpty else { return }
     device.noteLeaving(keys)
-    let queued = Set(device.queuedKeys(limit: keys.count))
+    let queued = Set(device.queuedKeys(limit: keys.count, besides: device.unknownTable(besides: table(of: request))))
     if !keys.isSubset(of: queued) {
       world.complain("\(device.name): a write of \(keys.sorted()) leaves before those of \(queued.sorted())")
     }
@@ -42,6 +42,10 @@ struct Judge: Sendable {
 
   /// Looks at an answer that has come back to the device.
   func hears(_ answer: HTTPResponse, to request: HTTPRequest) {
+    if let table = table(of: request), !writtenKeys(request).isEmpty {
+      let code = (try? JSONValue(parsing: answer.body))?["code"]?.stringValue ?? ""
+      if Self.unknownCodes.contains(code) { device.noteUnknown(table) }
+    }
     guard request.url.hasPrefix(Self.tablePath) else { return }
     if let seconds = answer.fields["Retry-After"].flatMap(Int64.init), !device.isCommanded {
       patience.end.store(world.timeline.now + seconds * 1_000_000_000, ordering: .relaxed)
@@ -105,6 +109,14 @@ struct Judge: Sendable {
     world.complain(
       "\(device.name): \(request.method) \(request.url.dropFirst(SimulatedServer.origin.count)) breaks the protocol: "
         + "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+  }
+
+  /// What a server answers that does not know a table or a column yet (PostgREST).
+  private static let unknownCodes: Set = ["PGRST204", "PGRST205", "42P01", "42703"]
+
+  /// The table that a request is about.
+  private func table(of request: HTTPRequest) -> String? {
+    Self.tables.first { request.url.hasPrefix($0) }?.dropLast().split(separator: "/").last.map(String.init)
   }
 
   /// The keys of the rows that a request writes.

@@ -166,10 +166,10 @@ extension Device {
     [Photographer.folder, StateFolder.trash, ".tidemark/photos"].flatMap { files.person.paths(below: $0) }
   }
 
-  /// Whether a picture was not taken.
+  /// Whether a picture was not taken, or did not come.
   func hasFailedPhotos() throws -> Bool {
     try texts("SELECT path AS text FROM photo WHERE state = 'failed' AND path IS NOT NULL").contains { path in
-      files.person.bytes(path).map(Picture.isWhole) ?? false
+      files.person.bytes(path).map(Picture.isWhole) ?? true
     }
   }
 
