@@ -36,17 +36,18 @@ struct PhotoArrival {
     try takeRefusals(id, &record)
     // The end of a write that waits is told again.
     if state.isPending { return true }
-    guard var record else {
-      guard let row = state.row else { return true }
-      if try PhotoRecognition(table: table, transaction: transaction).takeFile(for: row, id) { return true }
-      return try expect(row, id)
+    if record == nil, let row = state.row {
+      record = try PhotoRecognition(table: table, transaction: transaction).takeFile(for: row, id)
+      if record == nil { return try expect(row, id) }
     }
+    guard var record else { return true }
     let before = record
     if state.row == nil { try takeAbsence(&record, state) }
-    // Another file has taken its place before its bytes came.
-    if record.state == .remote, record.path == nil, let row = state.row {
+    // Another file has taken its place, or the row has another one, before its bytes came.
+    if record.state == .remote, record.seen == nil, let row = state.row, record.path == nil || record.row != row.place {
       record.path = try newPath(for: row, id)
       record.lastPath = record.path ?? record.lastPath
+      (record.row, record.owner) = (row.place, row.place.owner)
     }
     try confirm(&record, state.row)
     if record.state == .unread || record.state == .failed, state.row?.object == record.object?.key {
@@ -57,9 +58,8 @@ struct PhotoArrival {
     let steps = decidePhoto(input(record, state))
     if record != before || !steps.isEmpty { try records.save(record) }
     if !steps.isEmpty { report.photosToDo += 1 }
-    var isDone = true
-    for step in steps { isDone = try carryOut(step, &record, state) && isDone }
-    return isDone && (record.path != nil || record.state != .remote || state.row == nil)
+    for step in steps where try !carryOut(step, &record, state) { return false }
+    return record.path != nil || record.state != .remote || state.row == nil
   }
 
   /// What the decision is made from, by the record and the row.
@@ -96,7 +96,7 @@ struct PhotoArrival {
   }
 
   /// The row names what this device has sent: what it named before may go.
-  private func confirm(_ record: inout PhotoRecord, _ row: PhotoRow?) throws {
+  private mutating func confirm(_ record: inout PhotoRecord, _ row: PhotoRow?) throws {
     guard let sent = record.sent, let row, row.object == sent.key else { return }
     if let former = record.object, former.key != sent.key {
       try PhotoLeftovers(transaction).add(former.key, of: record)
@@ -105,7 +105,13 @@ struct PhotoArrival {
     record.sent = nil
     // What this device wrote of its place stays the base: the row may say another one already.
     record.row = record.row ?? row.place
-    if record.state == .sent { (record.state, record.reason, record.attempts) = (.stored, nil, 0) }
+    let isRepeated = try transaction.takeRepeatedInsert(table.name, RowKey(record.id))
+    guard record.state == .sent else { return }
+    (record.state, record.reason, record.attempts) = (.stored, nil, 0)
+    guard isRepeated else { return }
+    // Whoever deleted the row in between has removed its object, too: looked for, and sent again where it is not there.
+    (record.state, record.uploadKey) = (.waiting, sent.key)
+    report.photosToDo += 1
   }
 
   /// What the server refused stays with the one photo.
@@ -132,7 +138,8 @@ struct PhotoArrival {
 
   /// Does what a decision says.
   ///
-  /// - Returns: False where it must wait for the file of the row that the photo belongs to.
+  /// - Returns: False where the rest must wait: for the file of the row that the photo belongs to, or until a file that
+  ///   has changed is read.
   private mutating func carryOut(
     _ step: PhotoStep, _ record: inout PhotoRecord, _ state: PhotoRowState
   ) throws -> Bool {
@@ -144,16 +151,29 @@ struct PhotoArrival {
     case .adopt:
       guard let row = state.row else { return true }
       record.object = PhotoObject(key: row.object, sha256: row.sha256, size: row.size)
-      (record.sent, record.row, record.state, record.reason) = (nil, row.place, .stored, nil)
+      // Where it lies is what was agreed on; another place of the row is still to be taken in.
+      (record.sent, record.row, record.state, record.reason) = (nil, record.row ?? row.place, .stored, nil)
       try records.save(record)
     case .moveFile(let place): return try moveFile(&record, to: place)
     case .trashFile:
-      guard let path = record.path, try files.status(path)?.stamp == record.seen?.stamp else { return true }
+      guard let path = record.path, let status = try files.status(path) else { return true }
+      guard status.stamp == record.seen?.stamp else {
+        (record.seen, record.content, record.state) = (PhotoSighting(status), nil, .unread)
+        (record.reason, record.attempts, record.retryAt) = (nil, 0, nil)
+        try records.save(record)
+        return false
+      }
       try trash.take(path, origin: path, reason: "its row is gone from the server")
+      try PhotoLeftovers(transaction).noteTrashed(photo: record.id)
       try removeIfEmpty(WorkspacePath.folder(of: path))
       report.filesRemoved += 1
       report.note(.removed, path, "its row is gone; the photo is in the trash")
-    case .forget: try records.remove(id: record.id)
+    case .forget:
+      // No row names what is on its way, or will: what arrives of it, also after a death, goes again. Of a file that a
+      // person has removed the object may be the only copy, whoever has deleted the row.
+      let former = record.absentSince == nil ? nil : record.object?.key
+      try PhotoLeftovers(transaction).add([former, record.sent?.key, record.uploadKey].compactMap(\.self), of: record)
+      try records.remove(id: record.id)
     case .makeAnother: try makeAnother(of: &record, state)
     case .upload, .insertRow, .updateObject, .removeObject:
       if record.state == .stored || record.state == .sent { record.state = .waiting }
@@ -165,6 +185,7 @@ struct PhotoArrival {
 
   /// A folder that held nothing but photos which are gone.
   private func removeIfEmpty(_ folder: String) throws {
+    guard folder != table.settings.folder else { return }
     do { try files.removeFolder(folder) } catch {
       switch error {
       case .notEmpty, .absent: return
@@ -301,12 +322,11 @@ extension Workspace {
 
   /// Has photos looked at again whose folders belonged to no row, and belong to one now.
   func lookAgainAtHeldPhotos(of collection: Collection) throws {
-    guard PhotoTable(collection) != nil else { return }
+    guard let table = PhotoTable(collection) else { return }
     let free = try client.read { transaction in
       let mirror = Mirror(transaction)
       return try PhotoRecords(transaction).held(collection.folder).filter { record in
-        let folder = WorkspacePath.name(of: WorkspacePath.folder(of: record.lastPath))
-        return try mirror.entry(path: WorkspacePath.joined(collection.folder, folder + ".json")) != nil
+        try table.rowFile(ofPhotoAt: record.lastPath).map { try mirror.entry(path: $0) != nil } ?? false
       }
     }
     for record in free { lookAgain(at: record) }

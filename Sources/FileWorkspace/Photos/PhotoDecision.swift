@@ -86,14 +86,14 @@ enum PhotoStep: Sendable, Hashable {
 /// | – | there | – | upload, insert |
 /// | – | none | – | forget |
 /// | – | none | there | download |
-/// | any | the row's bytes | there | adopt |
+/// | any | the row's bytes | there | adopt; move the file where the row has another place |
 /// | b | b, in its place | b | nothing |
 /// | b | other bytes | b | upload, update, remove the old object |
 /// | b | b, elsewhere | b | update of the place |
 /// | b | missing | any | nothing: that is not yet a delete |
 /// | b | removed | b | delete, remove the object |
 /// | b | removed | other object | download: nobody has seen what was removed |
-/// | b | b | other object | download |
+/// | b | b | other object | download; then what the place asks for |
 /// | b | b, in its place | other place | move the file |
 /// | b | other bytes | other object | the file is a photo of its own; download |
 /// | b | b | gone | trash |
@@ -112,7 +112,8 @@ private func decideNew(_ input: PhotoInput) -> [PhotoStep] {
   switch (input.file, input.row) {
   case (.missing, .there), (.removed, .there): input.mayDownload ? [.download] : []
   case (.missing, _), (.removed, _): [.forget]
-  case (.there(let mine), .there(_, let sha256, _)) where mine == sha256: [.adopt]
+  case (.there(let mine), .there(_, let sha256, let place)) where mine == sha256:
+    input.place.map { $0 == place } ?? true ? [.adopt] : [.adopt, .moveFile(place)]
   // Its row is there, but this device never agreed with it on anything: what lies here is another photo.
   case (_, .there): [.makeAnother]
   case _ where input.place == nil: [.hold]
@@ -139,15 +140,19 @@ private func decideKnown(
   case .removed: return base.sha256 == nil ? [] : [.deleteRow, .removeObject(base.object)]
   case .there(let sha256):
     // A process that died between putting a fetched file in place and noting it finds it so.
-    if isNewer, sha256 == rowSHA256 { return [.adopt] }
+    if isNewer, sha256 == rowSHA256 { return [.adopt] + placeSteps(input, base, place) }
     let isEdited = sha256 != base.sha256
     if isEdited, isNewer { return [.makeAnother, .download] }
     if isNewer { return [.download] }
     var steps: [PhotoStep] = []
     if isEdited { steps += [.upload, .updateObject, .removeObject(base.object)] }
-    // In a folder without a row it belongs to whom it belonged to.
-    let isMoved = input.place.map { $0 != base.place } ?? false
-    if isMoved { steps.append(.updatePlace) } else if place != base.place { steps.append(.moveFile(place)) }
-    return steps
+    return steps + placeSteps(input, base, place)
   }
+}
+
+/// What is to be done where file and row do not agree on the place: the person's own last move stands.
+private func placeSteps(_ input: PhotoInput, _ base: PhotoInput.Base, _ place: PhotoPlace) -> [PhotoStep] {
+  // In a folder without a row it belongs to whom it belonged to.
+  if let here = input.place, here != base.place { return [.updatePlace] }
+  return place == base.place ? [] : [.moveFile(place)]
 }

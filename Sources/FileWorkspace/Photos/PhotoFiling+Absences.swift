@@ -51,9 +51,11 @@ extension PhotoFiling {
     }
   }
 
-  /// A person has removed a photo's file.
+  /// A person has removed a photo's file, or moved it by a copy.
   private mutating func remove(_ known: PhotoRecord) throws {
     var record = known
+    let reading = PhotoReading(table: table, transaction: transaction)
+    if try reading.takeHeldFile(for: record, &report) { return }
     let state = try PhotoRowState(table, record.id, transaction)
     guard record.wasSeen || record.object == nil else {
       // Nobody has seen the file since it was written: it is fetched again rather than its row deleted.
@@ -88,15 +90,10 @@ extension PhotoFiling {
 
   /// Has a photo's objects removed once nothing names them.
   ///
-  /// - Parameter waitingForOwner: Whether the photo goes with the row that it belongs to, whose photos' files go to the
-  ///   trash; else a person has removed its file.
+  /// - Parameter waitingForOwner: Whether the photo goes with the row that it belongs to; else a person has removed its
+  ///   file.
   func leave(_ record: PhotoRecord, waitingForOwner: Bool) throws {
-    let leftovers = PhotoLeftovers(transaction)
-    for key in [record.object?.key, record.sent?.key, record.uploadKey].compactMap(\.self) {
-      try leftovers.add(
-        PhotoLeftover(
-          object: key, collection: record.collection, photo: record.id, owner: waitingForOwner ? record.owner : nil,
-          removedFrom: !waitingForOwner && key == record.object?.key ? record.lastPath : nil))
-    }
+    let keys = [record.object?.key, record.sent?.key, record.uploadKey].compactMap(\.self)
+    try PhotoLeftovers(transaction).add(keys, of: record, owner: waitingForOwner ? record.owner : nil)
   }
 }

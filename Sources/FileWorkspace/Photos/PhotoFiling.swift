@@ -36,7 +36,6 @@ struct PhotoFiling {
   ///
   /// - Returns: The records whose files it does not show.
   mutating func take(_ listing: PhotoListing) throws -> [PhotoRecord] {
-    try setProblems(listing)
     let known =
       try listing.names.map { try records.records(folder, below: table.settings.folder, names: $0) }
       ?? records.all(folder)
@@ -73,6 +72,7 @@ struct PhotoFiling {
     for one in known where one.seen == nil && one.path.map({ present[PathKey($0)] != nil }) ?? false {
       try transaction.touchRow(table.name, RowKey(one.id))
     }
+    try setProblems(listing)
     // As they are now: one that another was moved over has no path any more.
     return try known.filter { $0.seen != nil && !found.contains($0.id) }.compactMap { try records.record(id: $0.id) }
   }
@@ -120,6 +120,8 @@ struct PhotoFiling {
     if known.seen?.stamp != file.status.stamp { try see(file.status, &record) }
     try place(&record, file)
     record.lastPath = file.path
+    // Where it waits for what has another name now.
+    if record.state == .held { table.hold(&record, &report) }
     try records.save(record)
     if known.lastPath != file.path { report.note(.moved, file.path, "from \(known.lastPath)") }
   }
@@ -178,7 +180,8 @@ struct PhotoFiling {
   }
 
   /// The key of the row whose photos lie in a folder.
-  private mutating func owner(ofFolder name: String) throws -> String? {
+  private mutating func owner(ofFolder name: String?) throws -> String? {
+    guard let name else { return nil }
     if let known = owners[name] { return known }
     let path = WorkspacePath.joined(table.collection.folder, name + ".json")
     let mirror = Mirror(transaction)
@@ -190,7 +193,11 @@ struct PhotoFiling {
 
   private mutating func setProblems(_ listing: PhotoListing) throws {
     let problems = Problems(transaction)
-    let found = listing.problems
+    var found = listing.problems
+    // One that is nobody's is held with the same words.
+    for file in listing.files where file.folder == nil {
+      if try records.record(path: file.path)?.owner != nil { found.append((file.path, table.looseHint)) }
+    }
     let paths = Set(found.map { PathKey($0.path) })
     for path in try problems.paths()
     where table.settings.holds(path) && listing.covers(path, table.settings) && !paths.contains(PathKey(path)) {

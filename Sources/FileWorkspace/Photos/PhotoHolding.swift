@@ -1,11 +1,25 @@
 import OfflineEngine
 
 extension PhotoTable {
+  /// The file of the row that a photo belongs to by its folder; `nil` for one that lies loose in the folder of photos.
+  func rowFile(ofPhotoAt path: String) -> String? {
+    let folder = WorkspacePath.folder(of: path)
+    guard folder != settings.folder else { return nil }
+    return WorkspacePath.joined(collection.folder, WorkspacePath.name(of: folder) + ".json")
+  }
+
+  /// What is said of a file that lies loose.
+  var looseHint: String {
+    "a photo lies in the folder of what it belongs to: move it into '\(settings.folder)/NAME/' for "
+      + "'\(collection.folder)/NAME.json'"
+  }
+
   /// Has a photo wait until its folder belongs to a row, and tells so.
   func hold(_ record: inout PhotoRecord, _ report: inout WorkspaceReport) {
-    let folder = WorkspacePath.name(of: WorkspacePath.folder(of: record.lastPath))
     let reason =
-      "no '\(collection.folder)/\(folder).json' is there for the photos of this folder; make it, or rename the folder"
+      rowFile(ofPhotoAt: record.lastPath).map {
+        "no '\($0)' is there for the photos of this folder; make it, or rename the folder"
+      } ?? looseHint
     (record.state, record.reason, record.attempts, record.retryAt) = (.held, reason, 0, nil)
     report.note(.held, record.lastPath, reason)
   }

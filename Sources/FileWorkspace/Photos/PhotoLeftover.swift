@@ -11,7 +11,8 @@ struct PhotoLeftover: Sendable, Hashable {
   var photo: String
   /// The key of the row whose delete takes the photo with it; nil where the photo alone goes.
   var owner: String?
-  /// Where its file lay, if a person has removed that: the object has the only copy, which is to be in the trash first.
+  /// Where its file lay, unless that has come into the trash: the object may have the only copy, which is to be there
+  /// first.
   var removedFrom: String?
   var attempts = 0
   var retryAt: WallTime?
@@ -62,12 +63,28 @@ struct PhotoLeftovers {
     try add(PhotoLeftover(object: object, collection: record.collection, photo: record.id, owner: nil))
   }
 
+  /// Has objects of a photo removed with whose file a person's only copy of them may go.
+  func add(_ objects: [String], of record: PhotoRecord, owner: String? = nil) throws {
+    for object in objects {
+      try add(
+        PhotoLeftover(
+          object: object, collection: record.collection, photo: record.id, owner: owner,
+          removedFrom: record.seen == nil ? nil : record.lastPath))
+    }
+  }
+
+  /// Notes that the file of a photo is in the trash.
+  func noteTrashed(photo: String) throws {
+    try database.execute("UPDATE photo_leftover SET removed_from = NULL WHERE photo = ?", [.text(photo)])
+  }
+
   func add(_ leftover: PhotoLeftover) throws {
     try database.execute(
       """
       INSERT INTO photo_leftover (object, collection, photo, owner, attempts, retry_at, reason, removed_from)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-      ON CONFLICT (object) DO UPDATE SET owner = ?4, attempts = ?5, retry_at = ?6, reason = ?7, removed_from = ?8
+      ON CONFLICT (object) DO UPDATE SET owner = ?4, attempts = ?5, retry_at = ?6, reason = ?7,
+        removed_from = coalesce(?8, removed_from)
       """,
       [
         .text(leftover.object), .text(leftover.collection), .text(leftover.photo), .optional(leftover.owner),

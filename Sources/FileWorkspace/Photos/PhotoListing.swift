@@ -5,8 +5,8 @@ struct PhotoListing: Sendable {
   /// A regular file that may be a photo.
   struct Found: Sendable {
     var path: String
-    /// The folder's name, which is that of a row's file.
-    var folder: String
+    /// The folder's name, which is that of a row's file; `nil` where the file lies loose in the folder of photos itself.
+    var folder: String?
     var name: String
     var status: FileStatus
   }
@@ -35,7 +35,7 @@ struct PhotoListing: Sendable {
     isSteady = top.isSteady
     noteUnreadable(top.unreadableNames, in: settings.folder)
     for entry in top.entries where !PhotoNames.isIgnored(entry.name, settings) {
-      take(entry.name, entry.status.kind, table, files)
+      take(entry.name, entry.status, settings, files)
     }
     sort()
     guard try files.status(StateFolder.root)?.kind == .folder else { throw ScanError.markerMissing }
@@ -51,7 +51,7 @@ struct PhotoListing: Sendable {
       let path = WorkspacePath.joined(settings.folder, name)
       let status: FileStatus?
       do throws(FileSystemError) { status = try files.status(path) } catch { throw ScanError.files(error) }
-      if let status { take(name, status.kind, table, files) }
+      if let status { take(name, status, settings, files) }
     }
     sort()
     guard try files.status(StateFolder.root)?.kind == .folder else { throw ScanError.markerMissing }
@@ -64,19 +64,13 @@ struct PhotoListing: Sendable {
     files.sort { ($0.status.born?.nanoseconds ?? .max, $0.path) < ($1.status.born?.nanoseconds ?? .max, $1.path) }
   }
 
-  private mutating func take(_ name: String, _ kind: FileKind, _ table: PhotoTable, _ files: any FileSystem) {
-    let settings = table.settings
+  private mutating func take(_ name: String, _ status: FileStatus, _ settings: PhotosSettings, _ files: any FileSystem)
+  {
     let path = WorkspacePath.joined(settings.folder, name)
-    switch kind {
+    switch status.kind {
     case .folder: list(name, path, settings, files)
-    case .file:
-      problems.append(
-        (
-          path,
-          "a photo lies in the folder of what it belongs to: move it into '\(settings.folder)/NAME/' for "
-            + "'\(table.collection.folder)/NAME.json'"
-        ))
-    case .link, .other: problems.append((path, "this is \(kind.phrase); it is left alone"))
+    case .file: self.files.append(Found(path: path, folder: nil, name: name, status: status))
+    case .link, .other: problems.append((path, "this is \(status.kind.phrase); it is left alone"))
     }
   }
 

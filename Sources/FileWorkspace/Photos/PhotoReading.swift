@@ -29,33 +29,55 @@ struct PhotoReading {
   private func takeForKnown(
     _ record: inout PhotoRecord, _ content: PhotoContent, _ report: inout WorkspaceReport
   ) throws -> Bool {
-    if var moved = try records.absent(record.collection).first(where: {
-      $0.id != record.id && $0.seen != nil && ($0.content?.sha256 ?? $0.object?.sha256) == content.sha256
+    if let moved = try records.absent(record.collection).first(where: {
+      $0.id != record.id && $0.seen != nil && $0.knownSHA256 == content.sha256
     }) {
-      try records.remove(id: record.id)
-      let from = moved.lastPath
-      (moved.path, moved.lastPath, moved.seen, moved.content) = (record.path, record.lastPath, record.seen, content)
-      (moved.absentSince, moved.isHeld, moved.wasSeen) = (nil, false, true)
-      if moved.state == .unread || moved.state == .failed {
-        moved.state = moved.row == nil ? .waiting : moved.sent == nil ? .stored : .sent
-      }
-      if let owner = record.owner {
-        moved.owner = owner
-        var filing = PhotoFiling(table, transaction, makeID: { "" })
-        let name =
-          WorkspacePath.name(of: from) == WorkspacePath.name(of: moved.lastPath)
-          ? moved.row?.name : FileNames.composed(WorkspacePath.name(of: moved.lastPath))
-        try filing.setPlace(PhotoPlace(owner: owner, name: name ?? WorkspacePath.name(of: moved.lastPath)), of: &moved)
-        report.add(filing.report)
-      }
-      report.note(.moved, moved.lastPath, "from \(from)")
-      record = try records.save(moved)
+      record = try move(moved, to: record, content, &report)
       return true
     }
     let recognition = PhotoRecognition(table: table, transaction: transaction)
     guard let photo = try recognition.photo(for: record, content, sent: content.sha256) else { return false }
     record = photo
     return true
+  }
+
+  /// Takes a held file for a photo whose own file was removed, where it has the photo's bytes: it was copied there to be
+  /// moved.
+  ///
+  /// - Returns: Whether there is such a file; then nothing of the photo goes.
+  func takeHeldFile(for removed: PhotoRecord, _ report: inout WorkspaceReport) throws -> Bool {
+    guard removed.row != nil, let sha256 = removed.knownSHA256 else { return false }
+    for held in try records.held(removed.collection) where held.isNew && held.seen != nil {
+      guard let content = held.content, content.sha256 == sha256 else { continue }
+      _ = try move(removed, to: held, content, &report)
+      return true
+    }
+    return false
+  }
+
+  /// A photo's file lies where another record's does, which was none of a photo's.
+  private func move(
+    _ known: PhotoRecord, to place: PhotoRecord, _ content: PhotoContent, _ report: inout WorkspaceReport
+  ) throws -> PhotoRecord {
+    var moved = known
+    try records.remove(id: place.id)
+    let from = moved.lastPath
+    (moved.path, moved.lastPath, moved.seen, moved.content) = (place.path, place.lastPath, place.seen, content)
+    (moved.absentSince, moved.isHeld, moved.wasSeen) = (nil, false, true)
+    if moved.state == .unread || moved.state == .failed {
+      moved.state = moved.row == nil ? .waiting : moved.sent == nil ? .stored : .sent
+    }
+    if let owner = place.owner {
+      moved.owner = owner
+      var filing = PhotoFiling(table, transaction, makeID: { "" })
+      let name =
+        WorkspacePath.name(of: from) == WorkspacePath.name(of: moved.lastPath)
+        ? moved.row?.name : FileNames.composed(WorkspacePath.name(of: moved.lastPath))
+      try filing.setPlace(PhotoPlace(owner: owner, name: name ?? WorkspacePath.name(of: moved.lastPath)), of: &moved)
+      report.add(filing.report)
+    }
+    report.note(.moved, moved.lastPath, "from \(from)")
+    return try records.save(moved)
   }
 
   /// A file's bytes are in the bucket: its row is to say so.
@@ -95,6 +117,8 @@ struct PhotoReading {
       report.queued += 1
     } else if let base = try PhotoRowState(table, record.id, transaction).base {
       let changed = JSONObject(values.members.filter { base.values[$0.name] != $0.value })
+      // It says so already.
+      if changed.isEmpty { return try transaction.touchRow(table.name, key) }
       try transaction.enqueue(
         .update(
           table.name, key: key, values: changed,

@@ -23,30 +23,34 @@ struct PhotoRecognition {
   func photo(
     for record: PhotoRecord, _ content: PhotoContent, sent sha256: String
   ) throws -> PhotoRecord? {
-    guard let owner = record.owner,
-      let remote = try remotes(of: owner).first(where: { $0.row.sha256 == sha256 && $0.record.id != record.id })
-    else { return nil }
+    guard let owner = record.owner else { return nil }
+    let alike = try remotes(of: owner).filter { $0.row.sha256 == sha256 && $0.record.id != record.id }
+    let name = WorkspacePath.name(of: record.lastPath)
+    guard let remote = alike.first(where: { $0.row.place.name == name }) ?? alike.first else { return nil }
     return try join(record, content, remote.record, remote.row)
   }
 
   /// Makes a file that waits to be sent the file of a photo whose row has just come.
   ///
-  /// - Returns: Whether there is such a file.
-  func takeFile(for row: PhotoRow, _ id: String) throws -> Bool {
+  /// - Returns: The photo's record, where there is such a file.
+  func takeFile(for row: PhotoRow, _ id: String) throws -> PhotoRecord? {
     let mirror = Mirror(transaction)
     guard let sha256 = row.sha256, let entry = try mirror.entry(table.collection.folder, keyText: row.place.owner)
-    else { return false }
+    else { return nil }
     let folder = table.settings.path(forFileNamed: WorkspacePath.name(of: entry.path ?? entry.lastPath))
-    let files = try records.records(
-      table.collection.folder, below: table.settings.folder, names: [WorkspacePath.name(of: folder)])
-    for file in files where file.isNew && file.absentSince == nil && [.waiting, .held].contains(file.state) {
-      guard let content = file.content, content.sha256 == sha256, let path = file.path else { continue }
-      let photo = PhotoRecord(
-        id: id, collection: table.collection.folder, owner: row.place.owner, path: path, state: .remote)
-      _ = try join(file, content, photo, row)
-      return true
+    let alike = try records.records(
+      table.collection.folder, below: table.settings.folder, names: [WorkspacePath.name(of: folder)]
+    ).filter { file in
+      file.isNew && file.absentSince == nil && [.waiting, .held].contains(file.state)
+        && file.content?.sha256 == sha256 && file.path != nil
     }
-    return false
+    let path = WorkspacePath.joined(folder, row.place.name)
+    guard let file = alike.first(where: { $0.path == path }) ?? alike.first, let content = file.content else {
+      return nil
+    }
+    let photo = PhotoRecord(
+      id: id, collection: table.collection.folder, owner: row.place.owner, path: file.lastPath, state: .remote)
+    return try join(file, content, photo, row)
   }
 
   private func join(
@@ -59,13 +63,19 @@ struct PhotoRecognition {
     var photo = remote
     (photo.path, photo.lastPath, photo.seen, photo.content) = (file.path, file.lastPath, file.seen, content)
     photo.object = PhotoObject(key: row.object, sha256: content.sha256, size: row.size)
-    (photo.row, photo.wasSeen) = (row.place, true)
+    // It may be called otherwise: then it gets the name that it has everywhere.
+    photo.row = PhotoPlace(owner: row.place.owner, name: FileNames.composed(WorkspacePath.name(of: file.lastPath)))
+    if photo.row != row.place { try transaction.touchRow(table.name, RowKey(photo.id)) }
+    photo.wasSeen = true
     (photo.state, photo.reason, photo.attempts, photo.retryAt) = (.stored, nil, 0, nil)
     return try records.save(photo)
   }
 }
 
 extension PhotoRecord {
+  /// The hash of its file, as far as it is known.
+  var knownSHA256: String? { content?.sha256 ?? object?.sha256 }
+
   /// Whether nothing of it has been on the server, as far as this device knows.
   var isNew: Bool { object == nil && sent == nil && row == nil }
 }

@@ -203,15 +203,17 @@ struct PhotoRecords {
     try database.first("SELECT 1 FROM photo WHERE collection = ? LIMIT 1", [.text(collection)]) != nil
   }
 
-  /// Those whose files lie, or lay last, under some names in a folder.
+  /// Those whose files lie, or lay last, under some names in a folder, or are called so.
   func records(_ collection: String, below folder: String, names: Set<String>) throws -> [PhotoRecord] {
     var found: [Int64: PhotoRecord] = [:]
     for name in names {
       let path = WorkspacePath.joined(folder, name)
       // Every path below the name: '0' comes right behind '/'.
       for record in try records(
-        "WHERE collection = ?1 AND ((path > ?2 AND path < ?3) OR (last_path > ?2 AND last_path < ?3))",
-        [.text(collection), .text(path + "/"), .text(path + "0")])
+        """
+        WHERE collection = ?1
+          AND ((path > ?2 AND path < ?3) OR (last_path > ?2 AND last_path < ?3) OR path = ?4 OR last_path = ?4)
+        """, [.text(collection), .text(path + "/"), .text(path + "0"), .text(path)])
       { found[record.number] = record }
     }
     return found.values.sorted { $0.number < $1.number }
@@ -390,10 +392,16 @@ struct PhotoRecords {
 
   /// Brings times near that lie ahead because the clock was set back.
   func setBack(to now: WallTime) throws {
-    let (now, latest) = (SQLiteValue.integer(now.nanoseconds), (now + PhotoRetry.longest).nanoseconds)
+    let now = SQLiteValue.integer(now.nanoseconds)
     try database.execute("UPDATE photo SET absent_since = ?1 WHERE absent_since > ?1", [now])
-    try database.execute("UPDATE photo SET retry_at = ?1 WHERE retry_at > ?1", [.integer(latest)])
-    try database.execute("UPDATE photo_leftover SET retry_at = ?1 WHERE retry_at > ?1", [.integer(latest)])
+    // What waits does so no longer than it would from now on, see `PhotoRetry`; a file that is to be read has no attempts.
+    for table in ["photo", "photo_leftover"] {
+      try database.execute(
+        """
+        UPDATE \(table) SET retry_at = min(retry_at, ?1 + min(1 << min(attempts, 20), ?2) * 1000000000)
+        WHERE retry_at > ?1
+        """, [now, .integer(PhotoRetry.longest.components.seconds)])
+    }
   }
 
   func remove(id: String) throws { try database.execute("DELETE FROM photo WHERE id = ?", [.text(id)]) }

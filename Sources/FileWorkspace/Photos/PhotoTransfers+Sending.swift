@@ -14,8 +14,12 @@ extension PhotoTransfers {
     defer { if let path = copy?.path { try? files.unlink(path) } }
     let (body, content) = (copy?.file ?? file, copy?.content ?? upload.content)
     if copy != nil, upload.known.contains(content.sha256) { return .known(sha256: content.sha256) }
-    if upload.mayHaveArrived, let found = try await object(at: place) {
-      return try await outcome(found, content, body)
+    if upload.mayHaveArrived {
+      switch try await arrived(at: place) {
+      case .shown(let found): return try await outcome(found, content, body)
+      case .refused: return .unconfirmed
+      case .none: break
+      }
     }
     try await checkBucket(upload.bucket, takes: content)
     do throws(PhotoEnd) {
@@ -24,12 +28,28 @@ extension PhotoTransfers {
       // Whatever the server said of bytes that moved, it said of others.
       guard isUnchanged(file) else { return .unsteady }
       guard case .storage(.refused(let refusal)) = error, refusal.code == "KeyAlreadyExists" else { throw error }
-      guard let found = try await object(at: place) else { return .unconfirmed }
+      guard case .shown(let found) = try await arrived(at: place) else { return .unconfirmed }
       return try await outcome(found, content, body)
     }
     guard isUnchanged(file) else { return .unsteady }
-    guard let found = try await object(at: place) else { return .unconfirmed }
+    guard case .shown(let found) = try await arrived(at: place) else { return .unconfirmed }
     return .uploaded(size: found.sizeBytes, sent: content)
+  }
+
+  /// What the server says of an object that it may have.
+  private enum Arrival {
+    case shown(ObjectInfo)
+    /// It has none, or shows none to this user.
+    case none
+    /// That it does not tell is no word on the photo, which may have arrived.
+    case refused
+  }
+
+  private func arrived(at place: ObjectPath) async throws(PhotoEnd) -> Arrival {
+    do throws(PhotoEnd) { return try await object(at: place).map(Arrival.shown) ?? .none } catch {
+      if case .storage(.refused) = error { return .refused }
+      throw error
+    }
   }
 
   private func isUnchanged(_ file: any ReadableFile) -> Bool {

@@ -90,10 +90,8 @@ extension Workspace {
     var report = report
     guard table.settings.newFolders == .add,
       let record = try client.read({ try PhotoRecords($0).record(id: id) }), record.state == .held,
-      let path = record.path
+      let path = record.path, let file = table.rowFile(ofPhotoAt: path)
     else { return report }
-    let folder = WorkspacePath.name(of: WorkspacePath.folder(of: path))
-    let file = WorkspacePath.joined(table.collection.folder, "\(folder).json")
     if try files.status(file) == nil {
       // Empty: it takes its title from its name, as any file does that a person makes so.
       try put([], at: file, over: .absent)
@@ -230,6 +228,7 @@ extension Workspace {
   private func place(
     _ file: TemporaryFile, _ content: PhotoContent, _ download: PhotoDownload
   ) throws -> WorkspaceReport {
+    var isDone = false
     var report = try update(download.record) { table, transaction, record, report in
       let state = try PhotoRowState(table, record.id, transaction)
       guard let path = record.path, state.row?.object == download.row.object else { return }
@@ -238,7 +237,12 @@ extension Workspace {
         record.seen = PhotoSighting(status)
         record.content = content
         record.object = PhotoObject(key: download.row.object, sha256: content.sha256, size: content.size)
-        (record.sent, record.row, record.owner) = (nil, state.row?.place, state.row?.place.owner)
+        record.sent = nil
+        // It lies where the row said when its place was made: what the row says since is to be taken in by a move.
+        record.row = record.row ?? state.row?.place
+        record.owner = record.owner ?? state.row?.place.owner
+        isDone = record.row == state.row?.place
+        if !isDone { try transaction.touchRow(table.name, RowKey(record.id)) }
         (record.state, record.reason, record.attempts, record.retryAt) = (.stored, nil, 0, nil)
         (record.wasSeen, record.absentSince, record.isHeld) = (false, nil, false)
         record.lastPath = path
@@ -252,7 +256,7 @@ extension Workspace {
     }
     // What was put in place has another name; what is left here has no use.
     if let left = try files.status(file.path), left.identity == file.status.identity { try files.unlink(file.path) }
-    if report.filesWritten == 0, let table = table(of: download.record.collection) {
+    if !isDone, let table = table(of: download.record.collection) {
       try takePhotoRows(of: table.collection, &report)
     }
     return report

@@ -9,7 +9,7 @@ extension EngineTransaction {
   {
     try remove(mutation.id)
     if table.isMirrored {
-      try mirror(mutation.write, table, answer: answer, origin)
+      try mirror(mutation, table, answer: answer, origin)
     } else if let answer, case .reading(let row) = origin, mutation.write.operation != .delete {
       try applyServerRow(table, mutation.write.key, row.merging(answer), keepsVersion: false)
     } else {
@@ -33,9 +33,11 @@ extension EngineTransaction {
     if let row { try setCachedRow(table, key, row) } else { try setGone(table.name, key) }
   }
 
-  private func mirror(_ write: Write, _ table: TableDescription, answer: JSONObject?, _ origin: AnsweredBy) throws {
-    let key = write.key
-    guard write.operation != .delete, let answer else {
+  private func mirror(
+    _ mutation: PendingMutation, _ table: TableDescription, answer: JSONObject?, _ origin: AnsweredBy
+  ) throws {
+    let key = mutation.write.key
+    guard mutation.write.operation != .delete, let answer else {
       try setGone(table.name, key)
       return
     }
@@ -43,7 +45,7 @@ extension EngineTransaction {
     case .making:
       try mergeAnswer(table, key, answer, guardedWith: nil)
       // Not of a row that an earlier send made: others may have read and changed it since.
-      try setTakenWrite(table, key, answer, at: nil)
+      try setTakenWrite(table, key, answer, at: nil, isRepeated: mutation.sendCount > 0)
     case .row(let version):
       try mergeAnswer(table, key, answer, guardedWith: version)
       if version != nil { try setTakenWrite(table, key, answer, at: version) }

@@ -322,5 +322,7 @@ extension Migration {
       """),
     // The version that a write of this device was taken at: a row that was made here had none.
     Migration("taken writes", "ALTER TABLE made_row ADD COLUMN version TEXT"),
+    // Whether a row was made by a repeated send.
+    Migration("repeated inserts", "ALTER TABLE made_row ADD COLUMN is_repeated INTEGER NOT NULL DEFAULT 0"),
   ]
 }

@@ -32,6 +32,18 @@ struct PhotoDecisionTests {
       (input(nil, .there(sha256: "one"), row), [.adopt]),
       (input(nil, .there(sha256: "two"), row), [.makeAnother]),
       (input(base, .there(sha256: "three"), replaced), [.adopt]),
+      (
+        input(base, .there(sha256: "three"), .there(object: "u/1.x", sha256: "three", place: there)),
+        [.adopt, .moveFile(there)]
+      ),
+      (
+        input(nil, .there(sha256: "one"), .there(object: "u/1", sha256: "one", place: there)),
+        [.adopt, .moveFile(there)]
+      ),
+      (
+        input(base, .there(sha256: "three"), .there(object: "u/1.x", sha256: "three", place: there), at: renamed),
+        [.adopt, .updatePlace]
+      ),
       (input(nil, .missing, .none), [.forget]),
       (input(nil, .removed, .none), [.forget]),
       (input(nil, .missing, .gone), [.forget]),
