@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 PACKAGES = libsqlite3-dev libcurl4-openssl-dev libssl-dev libcrypt-dev libmicrohttpd-dev libinotifytools0-dev libwslay-dev libvips42 libmagic-dev
 # What tests need beside: a real database for schema.sql, a real git, Python for the real clients, and the editors and tools
 # that scenarios are played with; a scenario whose program is missing is skipped by name.
-TEST_PACKAGES = postgresql git python3-venv vim nano emacs-nox rsync ed patch jq curl libglib2.0-bin
+TEST_PACKAGES = postgresql git python3-venv vim nano emacs-nox rsync ed patch jq curl libglib2.0-bin zsh fish systemd
 SOURCES = Package.swift Sources Tests Examples
 SWIFT ?= swift
 
@@ -24,7 +24,7 @@ help:
 	@echo "make fuzz     let coverage lead strange inputs to the readers of what strangers wrote (SECONDS=60 each, TARGETS=\"json git\" for some)"
 	@echo "make soak     hours: long sets of seeds, 500 kills of a real watcher, 10,000 races of saves, an hour of a running one"
 	@echo "make release  build the program for use: .build/release/tidemark"
-	@echo "make install  put it into $(PREFIX)/bin"
+	@echo "make install  put it into $(PREFIX)/bin, with completions for bash, zsh and fish"
 	@echo "make bench    measure it beside what this machine can do at best (BENCH=--quick for a short look)"
 	@echo "make docs     build the documentation of the OfflineEngine library: .build/docs"
 	@echo "make format   lay out the code as .swift-format says"
@@ -142,6 +142,11 @@ release: setup
 
 install: release
 	install -D -m 755 "$$($(SWIFT) build -c release --static-swift-stdlib --show-bin-path)/tidemark" "$(DESTDIR)$(PREFIX)/bin/tidemark"
+	@set -e; share="$(DESTDIR)$(PREFIX)/share"; \
+	lay() { mkdir -p "$$(dirname "$$2")"; "$(DESTDIR)$(PREFIX)/bin/tidemark" completions "$$1" > "$$2"; }; \
+	lay bash "$$share/bash-completion/completions/tidemark"; \
+	lay zsh "$$share/zsh/site-functions/_tidemark"; \
+	lay fish "$$share/fish/vendor_completions.d/tidemark.fish"
 
 # Ten minutes or so; nothing else should run meanwhile.
 bench: release

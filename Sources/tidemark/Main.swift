@@ -14,7 +14,8 @@ struct Main {
     PhotosCommand.self, ConfirmCommand.self, LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, WhyCommand.self,
     LogCommand.self,
     DoctorCommand.self, MergeDriverCommand.self,
-    ServeCommand.self, DemoCommand.self, VersionCommand.self, HelpCommand.self,
+    ServeCommand.self, DemoCommand.self, ServiceCommand.self, CompletionsCommand.self,
+    VersionCommand.self, HelpCommand.self,
   ]
 
   static func main() async {
@@ -29,7 +30,7 @@ struct Main {
     do {
       let name = try takeCommandName(&words)
       guard let command = (commands + PhotosCommand.actions).first(where: { $0.description.name == name }) else {
-        throw UsageError(message: "unknown command '\(Terminal.safe(name))'; 'tidemark help' lists them")
+        throw UsageError(message: unknown(name))
       }
       let description = command.description
       let arguments = try Arguments(
@@ -51,6 +52,13 @@ struct Main {
       terminal.note("tidemark: \(error)")
       return .failure
     }
+  }
+
+  /// What is said of a command that there is not.
+  static func unknown(_ name: String) -> String {
+    let names = (commands + PhotosCommand.actions).map { $0.description.name }
+    let question = Spelling.question(name, among: names)
+    return "unknown command '\(Terminal.safe(name))'\(question.isEmpty ? ";" : question) 'tidemark help' lists them"
   }
 
   /// The command's name: the first word, behind the common options, and for photos the second one, too.

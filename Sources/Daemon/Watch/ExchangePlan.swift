@@ -1,5 +1,4 @@
 import OfflineEngine
-import Synchronization
 
 /// When a watcher talks to its server next, and of what: decides, and does nothing (spec 4, "Waiting between passes").
 ///
@@ -77,13 +76,4 @@ struct ExchangePlan {
 
   /// How much longer the server has asked to be left alone, which nothing but a call for a sync shortens.
   func retryAfter(at now: Duration) -> Duration? { retryAfterEnd.flatMap { $0 > now ? $0 - now : nil } }
-}
-
-/// A plan that several loops look at.
-final class SharedPlan: Sendable {
-  private let plan: Mutex<ExchangePlan>
-
-  init(_ plan: ExchangePlan) { self.plan = Mutex(plan) }
-
-  func withLock<T>(_ body: (inout ExchangePlan) -> T) -> T { plan.withLock { body(&$0) } }
 }

@@ -1,19 +1,22 @@
 /// The command `tidemark help [COMMAND]`.
 struct HelpCommand: Command {
   static let description = CommandDescription(
-    name: "help", parameters: "[COMMAND]", summary: "Show what the program does, or one command.", positionalMax: 1)
+    name: "help", parameters: "[COMMAND]", summary: "Show what the program does, or one command.", positionalMax: 2)
 
   private let topic: String?
 
-  init(_ arguments: Arguments) throws(UsageError) { topic = arguments.positional.first }
+  init(_ arguments: Arguments) throws(UsageError) {
+    topic = arguments.positional.isEmpty ? nil : arguments.positional.joined(separator: " ")
+  }
 
   func run(in context: CommandContext) async throws -> ExitStatus {
     guard let topic else {
       context.terminal.print(Self.overview)
       return .success
     }
-    guard let command = Main.commands.first(where: { $0.description.name == topic }) else {
-      throw UsageError(message: "unknown command '\(Terminal.safe(topic))'; 'tidemark help' lists them")
+    let commands = Main.commands + PhotosCommand.actions
+    guard let command = commands.first(where: { $0.description.name == topic }) else {
+      throw UsageError(message: Main.unknown(topic))
     }
     context.terminal.print(command.description.help)
     return .success

@@ -52,7 +52,8 @@ struct Arguments: Equatable {
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       let name = parts[0] == "-h" ? "--help" : parts[0]
       guard let option = options.first(where: { $0.name == name }) else {
-        throw UsageError(message: "unknown option '\(Terminal.safe(name))'")
+        throw UsageError(
+          message: "unknown option '\(Terminal.safe(name))'\(Spelling.question(name, among: options.map(\.name)))")
       }
       guard !flags.contains(name), values[name] == nil else {
         throw UsageError(message: "option '\(name)' is given twice")

@@ -1,6 +1,5 @@
 import Daemon
 import FileWorkspace
-import Glibc
 
 /// The merge driver in a workspace's git repository.
 struct MergeDriver {
@@ -21,7 +20,7 @@ struct MergeDriver {
       let text = try? attributes(files), GitAttributes.adding(settings.collections.map(\.folder), to: text) == nil
     else { return false }
     guard let line = try? git(["config", "--get", "merge.\(GitAttributes.driver).driver"]) else { return false }
-    return line.status == 0 && line.output.hasPrefix(Self.quoted(Self.program) + " ")
+    return line.status == 0 && line.output.hasPrefix(Self.quoted(ProgramFile.path) + " ")
   }
 
   /// What was changed by an installation.
@@ -53,7 +52,7 @@ struct MergeDriver {
       throw CommandFailure(message: Terminal.safe("\(error)"))
     }
     try configure("name", "rows of Tidemark, merged column by column")
-    try configure("driver", "\(Self.quoted(Self.program)) merge-driver --marker-size %L -- %O %A %B %P")
+    try configure("driver", "\(Self.quoted(ProgramFile.path)) merge-driver --marker-size %L -- %O %A %B %P")
     guard let added = GitAttributes.adding(folders, to: text) else { return Change(attributes: false) }
     do throws(FileSystemError) {
       try files.replace(
@@ -88,14 +87,6 @@ struct MergeDriver {
 
   private func git(_ words: [String]) throws(CommandFailure) -> ChildProgram.Finished {
     try program.run(words)
-  }
-
-  /// This program's own file: git may run with another PATH.
-  private static var program: String {
-    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-    let count = readlink("/proc/self/exe", &buffer, Int(PATH_MAX))
-    guard count > 0 else { return "tidemark" }
-    return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   /// A path as one word of git's driver line, which a shell reads after git has replaced what follows a percent sign.
