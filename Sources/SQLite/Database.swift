@@ -27,6 +27,8 @@ public final class Database {
   private static let statementCountMax = 256
   /// SQLite counts every allocation under a lock, unless it is told before its first use that nobody asks.
   private static let countsNoMemory = tm_sqlite3_count_no_memory() == SQLITE_OK
+  /// From how many pages on (of 4 KiB) the log is written into the file: of large transactions, not each one.
+  private static let checkpointPages = 4_000
   /// How long a statement waits for another process's transaction.
   private static let busyMilliseconds: Int32 = 5_000
 
@@ -48,7 +50,10 @@ public final class Database {
     handle = opened
     sqlite3_busy_timeout(handle, Self.busyMilliseconds)
     try script("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;")
-    if mode == .readWrite { _ = try rows("PRAGMA journal_mode = WAL") }
+    if mode == .readWrite {
+      _ = try rows("PRAGMA journal_mode = WAL")
+      _ = try rows("PRAGMA wal_autocheckpoint = \(Self.checkpointPages)")
+    }
   }
 
   deinit {

@@ -26,6 +26,11 @@ public enum SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
     }
   }
 
+  /// Whether a row was refused since another one has a value that must be unique; the transaction goes on without it.
+  public var isUniqueViolation: Bool {
+    if case .statement(_, SQLITE_CONSTRAINT | 8 << 8, _) = self { true } else { false }  // SQLITE_CONSTRAINT_UNIQUE
+  }
+
   /// What happened, to which file, and what to do.
   public var description: String {
     switch self {

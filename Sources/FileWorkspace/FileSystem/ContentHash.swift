@@ -27,11 +27,20 @@ public struct ContentHash: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Thirty-two hexadecimal digits.
-  public var description: String { Self.hex(high) + Self.hex(low) }
+  public var description: String {
+    String(unsafeUninitializedCapacity: 32) { digits in
+      for place in 0..<16 {
+        digits[place] = Self.digit(high >> UInt64(60 - 4 * place))
+        digits[16 + place] = Self.digit(low >> UInt64(60 - 4 * place))
+      }
+      return 32
+    }
+  }
 
-  private static func hex(_ value: UInt64) -> String {
-    let digits = String(value, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
+  /// The digit of the last four bits.
+  private static func digit(_ value: UInt64) -> UInt8 {
+    let number = UInt8(truncatingIfNeeded: value & 15)
+    return number < 10 ? UInt8(ascii: "0") + number : UInt8(ascii: "a") - 10 + number
   }
 
   /// Hashes bytes; O(n).

@@ -161,7 +161,9 @@ struct Mirror {
   }
 
   func save(_ entry: MirrorEntry) throws {
-    if let path = entry.path {
+    do {
+      try put(entry)
+    } catch let error as SQLiteError where error.isUniqueViolation {
       // Another row's file may have been moved here: that row has lost its path, which is not yet its delete.
       try database.execute(
         """
@@ -169,9 +171,14 @@ struct Mirror {
         WHERE path = ? AND NOT (collection = ? AND key = ?)
         """,
         [
-          .integer(transaction.now.nanoseconds), .text(path), .text(entry.collection), .text(entry.base.key.text),
+          .integer(transaction.now.nanoseconds), .optional(entry.path), .text(entry.collection),
+          .text(entry.base.key.text),
         ])
+      try put(entry)
     }
+  }
+
+  private func put(_ entry: MirrorEntry) throws {
     let seen = entry.seen
     try database.execute(
       """
@@ -201,6 +208,11 @@ struct Mirror {
       [.text(entry.collection), .text(entry.base.key.text), .text(entry.lastPath)])
     try database.execute(
       "DELETE FROM mirror WHERE collection = ? AND key = ?", [.text(entry.collection), .text(entry.base.key.text)])
+  }
+
+  /// Whether any row that went away has left a path to come back to.
+  func hasFormerPaths(_ collection: String) throws -> Bool {
+    try database.first("SELECT 1 FROM former_path WHERE collection = ? LIMIT 1", [.text(collection)]) != nil
   }
 
   /// The path that the row's file had before the row went away.

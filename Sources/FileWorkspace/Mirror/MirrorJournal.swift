@@ -21,24 +21,38 @@ struct MirrorJournal: WriteBackJournal {
   }
 
   func complete(_ settled: [SettledIntent]) throws {
+    guard !settled.isEmpty else { return }
     try client.transaction { transaction in
+      var record = SyncRecord(transaction)
       for one in settled {
-        try advance(one, transaction)
+        try advance(one, &record, transaction)
         for file in one.replaced { try store(file, transaction) }
-        try transaction.database.execute(
-          "DELETE FROM write_intent WHERE temporary = ? AND replaced = ?",
-          [.text(one.intent.temporary), .text(one.intent.replaced)])
       }
+      try forget(settled.map(\.intent), transaction)
+    }
+  }
+
+  /// Forgets intents; where there are no others, all at once, which takes next to nothing.
+  private func forget(_ intents: [WriteBackIntent], _ transaction: EngineTransaction) throws {
+    let database = transaction.database
+    let count = try database.first("SELECT count(*) AS n FROM write_intent")?.integer("n")
+    if count == Int64(intents.count) { return try database.execute("DELETE FROM write_intent") }
+    for intent in intents {
+      try database.execute(
+        "DELETE FROM write_intent WHERE temporary = ? AND replaced = ?",
+        [.text(intent.temporary), .text(intent.replaced)])
     }
   }
 
   /// Advances the base by what happened.
-  private func advance(_ settled: SettledIntent, _ transaction: EngineTransaction) throws {
+  private func advance(
+    _ settled: SettledIntent, _ record: inout SyncRecord, _ transaction: EngineTransaction
+  ) throws {
     let mirror = Mirror(transaction)
     switch (settled.outcome, WriteContext(text: settled.intent.context)) {
     case (.written(let file), .row(let collection, let base)):
       let known = try mirror.entry(collection, key: base.key)
-      try noteSynced(settled, file.hash, from: known?.base.values, to: base, collection, transaction)
+      try noteSynced(settled, file.hash, from: known?.base.values, to: base, collection, &record)
       var entry =
         known
         ?? MirrorEntry(collection: collection, base: base, path: settled.intent.path, lastPath: settled.intent.path)
@@ -64,7 +78,7 @@ struct MirrorJournal: WriteBackJournal {
     case (.written(let file), .side(let path)):
       try SideFiles(transaction).setDurable(path, file.status)
     case (.removed, .goneRow(let collection, let key)):
-      try noteRemoved(settled, collection, key, transaction)
+      try noteRemoved(settled, collection, key, &record)
       if let entry = try mirror.entry(collection, key: key) { try mirror.remove(entry) }
       if let table = collections[collection]?.table { try transaction.clearChange(table, key.text) }
     case (.removed, .settledSide(let path)):
@@ -76,9 +90,8 @@ struct MirrorJournal: WriteBackJournal {
   /// Keeps what lay at a path before a sync wrote there, if that changed anything that a person could change back.
   private func noteSynced(
     _ settled: SettledIntent, _ written: ContentHash, from before: JSONObject?, to base: FileBase,
-    _ folder: String, _ transaction: EngineTransaction
+    _ folder: String, _ record: inout SyncRecord
   ) throws {
-    let record = SyncRecord(transaction)
     var file = SyncedFile(
       round: 0, path: settled.intent.path, collection: folder, keyText: base.key.text, former: nil, formerValues: [:],
       written: written)
@@ -103,9 +116,8 @@ struct MirrorJournal: WriteBackJournal {
   }
 
   private func noteRemoved(
-    _ settled: SettledIntent, _ folder: String, _ key: RowKey, _ transaction: EngineTransaction
+    _ settled: SettledIntent, _ folder: String, _ key: RowKey, _ record: inout SyncRecord
   ) throws {
-    let record = SyncRecord(transaction)
     guard let former = settled.former, let round = try sync.number(record.newNumber) else { return }
     try record.note(
       SyncedFile(

@@ -75,6 +75,8 @@ final class CurrentSync: Sendable {
 struct SyncRecord {
   let transaction: EngineTransaction
   private var database: Database { transaction.database }
+  /// The sync that is known to be on record.
+  private var opened: Int64?
 
   /// How many syncs are kept; only those count that changed files.
   static let countMax: Int64 = 10
@@ -109,13 +111,16 @@ struct SyncRecord {
   }
 
   /// Keeps what a sync did to a file; of several things that one sync did to it, what was before the first of them.
-  func note(_ file: SyncedFile) throws {
-    try database.execute(
-      """
-      INSERT INTO sync_round (number, at) VALUES (?1, ?2)
-      ON CONFLICT (number) DO UPDATE SET is_undone = 0 WHERE is_undone
-      """,
-      [.integer(file.round), .integer(transaction.now.nanoseconds)])
+  mutating func note(_ file: SyncedFile) throws {
+    if opened != file.round {
+      try database.execute(
+        """
+        INSERT INTO sync_round (number, at) VALUES (?1, ?2)
+        ON CONFLICT (number) DO UPDATE SET is_undone = 0 WHERE is_undone
+        """,
+        [.integer(file.round), .integer(transaction.now.nanoseconds)])
+      opened = file.round
+    }
     // Most are the first thing that the sync did to their file.
     try database.execute(
       "INSERT INTO sync_round_file VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (round, path) DO NOTHING", values(of: file))

@@ -23,8 +23,9 @@ public enum FileNames {
     title: String?, id: String, fileExtension: String = rowExtension, isTaken: (_ folded: String) -> Bool
   ) -> String {
     let ending = ending(fileExtension)
-    let (tail, whole) = marks(of: id)
     let slug = slug(title ?? "", bytesMax: bytesMax - ending.utf8.count)
+    if !slug.isEmpty, !isReserved(slug), isFree(slug + ending, isTaken) { return slug + ending }
+    let (tail, whole) = marks(of: id)
     var candidates = [whole]
     if !slug.isEmpty {
       let marked = [tail, whole].map { mark in
@@ -32,7 +33,7 @@ public enum FileNames {
         let short = shortened(slug, bytesMax: room)
         return short.isEmpty ? whole : short + "-" + mark
       }
-      candidates = (isReserved(slug) ? [] : [slug]) + marked + candidates
+      candidates = marked + candidates
     }
     for candidate in candidates where isFree(candidate + ending, isTaken) { return candidate + ending }
     // Only names that people chose can have taken the whole id; any free number will do.
@@ -190,6 +191,8 @@ public enum FileNames {
 
   /// Whether a stem is a device's name on Windows, with whatever extension.
   private static func isReserved(_ stem: String) -> Bool {
+    // Whatever scalars of three bytes fold to one of their letters.
+    guard stem.utf8.count <= 3 * 7 else { return false }
     let stem = folded(stem)
     if ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"].contains(stem) { return true }
     guard stem.hasPrefix("com") || stem.hasPrefix("lpt"), stem.count == 4, let last = stem.last else { return false }

@@ -27,14 +27,15 @@ public struct OverlaidRow: Sendable, Hashable {
 extension EngineTransaction {
   /// The cached copy of a row, or `nil` when the server never showed it.
   public func cachedRow(_ table: String, _ key: RowKey) throws -> CachedRow? {
-    guard
-      let row = try database.first(
-        "SELECT body, version, is_stale FROM cached_row WHERE user_id = ? AND table_name = ? AND key = ?",
-        [.text(user), .text(table), .text(key.text)])
-    else { return nil }
-    return CachedRow(
-      values: try row.text("body").map(Self.object), version: row.text("version"), isStale: row.integer("is_stale") == 1
-    )
+    try database.first(
+      "SELECT body, version, is_stale FROM cached_row WHERE user_id = ? AND table_name = ? AND key = ?",
+      [.text(user), .text(table), .text(key.text)]
+    ).map(Self.cachedRow)
+  }
+
+  private static func cachedRow(_ row: SQLiteRow) throws -> CachedRow {
+    CachedRow(
+      values: try row.text("body").map(object), version: row.text("version"), isStale: row.integer("is_stale") == 1)
   }
 
   /// Whether the server showed the row in this version and still has it; looks at no value.
@@ -48,7 +49,18 @@ extension EngineTransaction {
 
   /// The row with the queued writes laid over it.
   public func row(_ table: String, _ key: RowKey) throws -> OverlaidRow {
-    let server = try cachedRow(table, key)
+    // Most rows are known, and mostly nothing waits: one question tells both.
+    let row = try database.first(
+      """
+      SELECT body, version, is_stale, EXISTS (
+        SELECT 1 FROM mutation_count
+        WHERE user_id = ?1 AND list = 'queued' AND table_name = ?2 AND number > 0) AS has_queued
+      FROM cached_row WHERE user_id = ?1 AND table_name = ?2 AND key = ?3
+      """, [.text(user), .text(table), .text(key.text)])
+    let server = try row.map(Self.cachedRow)
+    guard row?.integer("has_queued") != 0 else {
+      return OverlaidRow(server: server, values: server?.values, pending: [])
+    }
     let pending = try mutations(list: .queued, table: table, key: key)
     return OverlaidRow(server: server, values: overlay(pending, on: server?.values), pending: pending)
   }
