@@ -45,7 +45,7 @@ let package = Package(
       name: "OfflineEngine", dependencies: ["SupabaseAPI", "SQLite", "LosslessJSON", "Threads", "Hashing"],
       swiftSettings: strict),
     .target(
-      name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools", "Hashing", "Images"],
+      name: "FileWorkspace", dependencies: ["OfflineEngine", "CInotifyTools", "Hashing", "Images", "Threads"],
       resources: templates, swiftSettings: strict),
     .target(
       name: "StandInServer",

@@ -61,6 +61,7 @@ public final class OpenWorkspace: Sendable {
       settings: settings, client: client, files: files, environment: environment, settler: settler,
       findRepository: parts.findRepository, openingEvents: parts.openingEvents)
     workspaceParts.inspectPhoto = parts.inspectPhoto
+    if let count = parts.rowBatchCount { workspaceParts.rowBatchCount = count }
     workspace = Workspace(workspaceParts)
     if identity.isNetworkDisabled { client.disableNetwork() }
   }

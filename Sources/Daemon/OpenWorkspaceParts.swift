@@ -23,6 +23,8 @@ public struct OpenWorkspaceParts: Sendable {
   public var makeWatcher: @Sendable () -> any Watcher
   /// Finds the git repository that the workspace lies in.
   public var findRepository: @Sendable () -> GitRepository?
+  /// How many files of rows from the server one transaction takes; the usual number where `nil`.
+  public var rowBatchCount: Int?
   /// What keeps other processes out, held as long as the workspace is open.
   var lock: WorkspaceLock?
   /// What happened while it was opened.

@@ -151,6 +151,8 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
         for entry in entries { world.checkLog("\(entry.path) \(entry.detail)", of: name) }
       }, makeWatcher: { watcher }, findRepository: { nil })
     parts.inspectPhoto = PictureInspector.inspect
+    // So few that there are several batches of them.
+    parts.rowBatchCount = 3
     let open = try OpenWorkspace(parts)
     let (stop, stopping) = AsyncStream.makeStream(of: Int32.self)
     let hasEnded = Ended()

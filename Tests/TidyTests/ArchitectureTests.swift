@@ -15,7 +15,7 @@ struct ArchitectureTests {
     ("WebSocket", ["Hashing"]),
     ("SupabaseAPI", ["LosslessJSON", "WebSocket", "Threads"]),
     ("OfflineEngine", ["SupabaseAPI", "SQLite", "LosslessJSON", "Threads", "Hashing"]),
-    ("FileWorkspace", ["OfflineEngine", "SupabaseAPI", "SQLite", "LosslessJSON", "Hashing", "Images"]),
+    ("FileWorkspace", ["OfflineEngine", "SupabaseAPI", "SQLite", "LosslessJSON", "Hashing", "Images", "Threads"]),
     ("Daemon", ["FileWorkspace", "OfflineEngine", "SupabaseAPI", "LosslessJSON", "Threads"]),
     ("StandInServer", ["SQLite", "LosslessJSON", "WebSocket", "Hashing", "Images", "Threads", "Randomness"]),
   ]

@@ -105,9 +105,27 @@ public protocol FileSystem: Sendable {
 
   /// Tells whether another process has the file open for writing.
   func isOpenElsewhere(_ path: String) throws(FileSystemError) -> OpenElsewhere
+
+  /// Begins longer work on these files, which goes on beside what the caller does meanwhile where there is a thread for it.
+  func begin<Result: Sendable>(_ work: @escaping @Sendable () -> Result) -> WorkUnderway<Result>
+}
+
+/// Work on files that has begun.
+public struct WorkUnderway<Result: Sendable>: Sendable {
+  /// Blocks until the work is done, and gives its result.
+  public let result: @Sendable () -> Result
+
+  /// Work whose result is waited for so.
+  public init(_ result: @escaping @Sendable () -> Result) { self.result = result }
 }
 
 extension FileSystem {
+  /// Does the work at once: files in memory gain nothing by a thread, and a simulated run has one alone.
+  public func begin<Result: Sendable>(_ work: @escaping @Sendable () -> Result) -> WorkUnderway<Result> {
+    let result = work()
+    return WorkUnderway { result }
+  }
+
   /// The names of a listing that begin with `prefix`.
   public func names(in folder: String, prefix: String) throws(FileSystemError) -> [String] {
     try list(folder).entries.map(\.name).filter { $0.utf8.starts(with: prefix.utf8) }

@@ -1,6 +1,7 @@
 import CLinuxFiles
 import Glibc
 import Synchronization
+import Threads
 
 /// The files of a real folder.
 ///
@@ -170,6 +171,12 @@ public final class LiveFileSystem: FileSystem {
       }
     }
     return try body()
+  }
+
+  /// Begins longer work on a thread of its own.
+  public func begin<Result: Sendable>(_ work: @escaping @Sendable () -> Result) -> WorkUnderway<Result> {
+    let beside = WorkBeside(work)
+    return WorkUnderway { beside.wait() }
   }
 
   /// Walks every path anew from here on: folders came or went.

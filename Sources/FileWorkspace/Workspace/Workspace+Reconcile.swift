@@ -13,9 +13,6 @@ struct FileWork: Sendable {
 extension Workspace {
   /// How many files one transaction takes (DESIGN section 6).
   static let batchCount = 256
-  /// How many files of rows that came from the server one transaction takes: nobody waits for their being queued, and
-  /// every batch costs a flush of the file system and writes most pages of the state anew.
-  private static let rowBatchCount = 1_024
   /// How often one call decides anew about a path, for instance after its side file is durable.
   private static let roundsMax = 4
 
@@ -49,6 +46,18 @@ extension Workspace {
   private func reconcile(
     batch: [PathReading], _ collection: Collection, _ report: inout WorkspaceReport, again: inout [String]
   ) throws {
+    guard let decided = try decide(batch, collection, &report) else { return }
+    perform(decided.work.filter(\.isSide), &report, again: &again)
+    perform(decided.work.filter { !$0.isSide }, &report, again: &again)
+    again += decided.again
+  }
+
+  /// Decides about paths and commits the decisions; what they ask of the disk is still to be done.
+  ///
+  /// - Returns: `nil` where the paths are to be looked at later instead.
+  func decide(
+    _ batch: [PathReading], _ collection: Collection, _ report: inout WorkspaceReport
+  ) throws -> DecisionResult? {
     let decided: DecisionResult
     do {
       decided = try client.transaction { transaction in
@@ -64,7 +73,7 @@ extension Workspace {
     } catch let error as FileSystemError {
       if let first = batch.first { note(problem: "\(error)", at: first.path, &report) }
       for reading in batch { lookAgain.insert(PathKey(reading.path)) }
-      return
+      return nil
     }
     report.add(decided.report)
     for edit in decided.edits { changeBacks.note(edit) }
@@ -76,9 +85,7 @@ extension Workspace {
     for path in decided.lookAgain { lookAgain.insert(PathKey(path)) }
     for name in decided.namesFreed { takenNames[collection.folder]?.remove(name) }
     for name in decided.namesTaken { takenNames[collection.folder]?.insert(name) }
-    perform(decided.work.filter(\.isSide), &report, again: &again)
-    perform(decided.work.filter { !$0.isSide }, &report, again: &again)
-    again += decided.again
+    return decided
   }
 
   /// Renames folders of photos before the rows' new paths are committed, so that a crash leaves the rename to be done.
@@ -96,9 +103,15 @@ extension Workspace {
     }
   }
 
-  private func perform(_ work: [FileWork], _ report: inout WorkspaceReport, again: inout [String]) {
+  func perform(_ work: [FileWork], _ report: inout WorkspaceReport, again: inout [String]) {
     guard !work.isEmpty else { return }
-    let outcomes = writeBack.apply(work.map(\.item))
+    count(writeBack.apply(work.map(\.item)), of: work, &report, again: &again)
+  }
+
+  /// Books how work on files has ended.
+  func count(
+    _ outcomes: [WriteBackOutcome], of work: [FileWork], _ report: inout WorkspaceReport, again: inout [String]
+  ) {
     let troubled = Set(((try? client.read { try Problems($0).paths() }) ?? work.map(\.item.path)).map(PathKey.init))
     for (one, outcome) in zip(work, outcomes) {
       if case .written = outcome, troubled.contains(PathKey(one.item.path)) { clear(problemAt: one.item.path, &report) }
@@ -191,134 +204,4 @@ extension Workspace {
   }
 
   private static let trashSweepInterval = Duration.seconds(3600)
-
-  // MARK: Rows to files
-
-  /// Writes what changed in the engine's rows of one collection into its files.
-  func writeRows(of collection: Collection, _ report: inout WorkspaceReport) throws {
-    guard adoptions[collection.folder] == nil else {
-      _ = try isAdopted(collection, &report)
-      return
-    }
-    try watchGit()
-    guard gitWork == nil, unscannable[collection.folder] == nil else { return }
-    var seen: Set<String> = []
-    // From key to key, since what has to wait stays on the list; what joined it before the last key comes in another round.
-    var last: String?
-    var hasNew = false
-    while true {
-      let (paths, next) = try client.transaction { transaction -> ([String], String?) in
-        let mirror = Mirror(transaction)
-        var sideNames = SideNames(try SideFiles(transaction).all(collection.folder), mainPath: mainPath)
-        var unreadable: [[UInt8]]?
-        var paths: [String] = []
-        let changed = try transaction.changedKeys(collection.table, after: last, limit: Self.rowBatchCount)
-        for keyText in changed where seen.insert(keyText).inserted {
-          hasNew = true
-          if let entry = try mirror.entry(collection.folder, keyText: keyText) {
-            if let path = entry.path { paths.append(path) }
-          } else if try isShown(keyText, &unreadable, collection, transaction) {
-            // That file is the row's once it can be read; another one would make it a copy.
-          } else if let path = try pathForNewFile(keyText, collection, transaction, &sideNames) {
-            paths.append(path)
-          } else {
-            try transaction.clearChange(collection.table, keyText)
-          }
-        }
-        return (paths, changed.last)
-      }
-      last = next
-      if next == nil {
-        guard hasNew else { break }
-        hasNew = false
-      }
-      if !paths.isEmpty { try reconcile(paths, collection, batchCount: Self.rowBatchCount, &report) }
-    }
-    newFileKeys = [:]
-  }
-
-  /// Whether a file that cannot be read, and of which nothing is known, shows a row's key.
-  ///
-  /// - Parameter unreadable: The texts of such files, read when the first row asks.
-  private func isShown(
-    _ keyText: String, _ unreadable: inout [[UInt8]]?, _ collection: Collection, _ transaction: EngineTransaction
-  ) throws -> Bool {
-    let texts =
-      try unreadable
-      ?? Problems(transaction).paths().filter { path in
-        try WorkspacePath.folder(of: path) == collection.folder && Mirror(transaction).entry(path: path) == nil
-      }.compactMap { try? files.read($0, bytesMax: RowFile.bytesMax).bytes }
-    unreadable = texts
-    guard !texts.isEmpty, let key = collection.key(text: keyText) else { return false }
-    return texts.contains { RowFile.shows(key, in: $0, collection.settings) }
-  }
-
-  /// The path for a row that has no file yet; `nil` when there is no such row.
-  private func pathForNewFile(
-    _ keyText: String, _ collection: Collection, _ transaction: EngineTransaction, _ sideNames: inout SideNames
-  ) throws -> String? {
-    guard let key = collection.key(text: keyText) else { return nil }
-    // Beside a side file of its own, also where nothing waits any more and that is to be closed.
-    if let path = sideNames.path(of: keyText), try Mirror(transaction).entry(path: path) == nil {
-      newFileKeys[PathKey(path)] = key
-      return path
-    }
-    let row = try transaction.row(collection.table, key).values
-    // A row that is gone may still have something for a person to settle, which stands beside its file's place.
-    guard let values = try row ?? transaction.conflictedMutations(collection.table, key).last?.write.values else {
-      return nil
-    }
-    try loadNames(collection, transaction)
-    let taken = takenNames[collection.folder] ?? TakenNames()
-    func isTaken(_ name: String) -> Bool {
-      taken.contains(folded: name) || sideNames.isTaken(folded: name, besides: keyText)
-    }
-    let path: String
-    let former = try Mirror(transaction).formerPath(collection.folder, key)
-    if let former, !isTaken(FileNames.folded(WorkspacePath.name(of: former))) {
-      path = former
-    } else {
-      var title = collection.title(values)
-      if title.isEmpty, let former { title = FileNames.title(fromFileName: WorkspacePath.name(of: former)) ?? "" }
-      let name = FileNames.fileName(title: title, id: keyText) { isTaken($0) }
-      path = WorkspacePath.joined(collection.folder, name)
-    }
-    if row == nil {
-      sideNames.reserve(path, for: keyText)
-    } else {
-      // In place: a copy of all names for each new file would take a time that grows with the square of their number.
-      takenNames[collection.folder, default: TakenNames()].insert(WorkspacePath.name(of: path))
-    }
-    newFileKeys[PathKey(path)] = key
-    return path
-  }
-
-  /// Writes the keys that are due into their files.
-  func writeDueKeys(_ report: inout WorkspaceReport) throws {
-    let due = try client.read { try Mirror($0).entriesWithKeyDue(by: now) }
-    for collection in collections {
-      let paths = due.filter { $0.collection == collection.folder }.compactMap(\.path)
-      if !paths.isEmpty { try reconcile(paths, collection, &report) }
-    }
-    // What could not be written now is tried again later, not at every tick.
-    guard !due.isEmpty, try !client.read({ try Mirror($0).entriesWithKeyDue(by: now) }).isEmpty else { return }
-    try client.transaction { transaction in
-      let mirror = Mirror(transaction)
-      for var entry in try mirror.entriesWithKeyDue(by: now) {
-        entry.keyDueAt = now + Self.keyDelay
-        try mirror.save(entry)
-      }
-    }
-  }
-}
-
-/// Names that a new file may not take, as `FileNames` folds them.
-struct TakenNames: Sendable {
-  private var folded: Set<String> = []
-
-  mutating func insert(_ name: String) { folded.insert(FileNames.folded(name)) }
-
-  mutating func remove(_ name: String) { folded.remove(FileNames.folded(name)) }
-
-  func contains(folded name: String) -> Bool { folded.contains(name) }
 }

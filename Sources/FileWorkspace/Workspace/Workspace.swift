@@ -20,6 +20,9 @@ public struct WorkspaceParts: Sendable {
   public var findRepository: @Sendable () -> GitRepository?
   /// What happened while the workspace was opened; the first report tells it.
   public var openingEvents: [WorkspaceEvent]
+  /// How many files of rows that came from the server one transaction takes: nobody waits for their being queued, and
+  /// every batch costs a flush of the file system and writes most pages of the state anew.
+  public var rowBatchCount = 1_024
 
   /// The parts of one workspace.
   public init(
@@ -48,6 +51,7 @@ public actor Workspace {
   let files: any FileSystem
   let environment: EngineEnvironment
   let settler: ConflictSettler?
+  let rowBatchCount: Int
   let journal: MirrorJournal
   let writeBack: WriteBack
   let replaced: ReplacedFiles
@@ -145,6 +149,7 @@ public actor Workspace {
     environment = parts.environment
     inspectPhoto = parts.inspectPhoto
     settler = parts.settler
+    rowBatchCount = parts.rowBatchCount
     findRepository = parts.findRepository
     openingEvents = parts.openingEvents
     let clock = parts.environment.clock

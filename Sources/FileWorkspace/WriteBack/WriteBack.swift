@@ -37,64 +37,95 @@ public final class WriteBack: Sendable {
   /// - Parameter items: Each path at most once. They share the flushes, so many at once cost little more than one.
   /// - Returns: The outcomes, in the order of the items.
   public func apply(_ items: [WriteBackItem]) -> [WriteBackOutcome] {
-    files.withFoldersOpen { applyTogether(items) }
+    files.withFoldersOpen {
+      var batch = prepared(items)
+      record(&batch)
+      swap(&batch)
+      return completed(batch)
+    }
   }
 
-  private func applyTogether(_ items: [WriteBackItem]) -> [WriteBackOutcome] {
-    var outcomes: [WriteBackOutcome?] = Array(repeating: nil, count: items.count)
-    var steps: [(index: Int, step: SwapStep)] = []
-    for (index, item) in items.enumerated() {
+  /// Step 1: makes the new texts, and makes them durable.
+  func prepared(_ items: [WriteBackItem]) -> WriteBackBatch {
+    var batch = WriteBackBatch(count: items.count)
+    for (place, item) in items.enumerated() {
       do {
         switch try prepare(item) {
-        case .decided(let outcome): outcomes[index] = outcome
-        case .ready(let step): steps.append((index, step))
+        case .decided(let outcome): batch.outcomes[place] = outcome
+        case .ready(let step): batch.add(step, at: place)
         }
       } catch {
-        outcomes[index] = .failed(.files(error))
+        batch.outcomes[place] = .failed(.files(error))
       }
     }
-    let settled = carryOut(steps.map(\.step))
-    for (place, outcome) in zip(steps, settled) { outcomes[place.index] = outcome }
-    return outcomes.map { $0 ?? .failed(.interrupted(path: "")) }
+    guard !batch.steps.isEmpty else { return batch }
+    do {
+      try files.makeDurable(batch.steps.map(\.intent.temporary).filter { !$0.isEmpty })
+    } catch {
+      giveUp(&batch, .files(error))
+    }
+    return batch
   }
 
-  private func carryOut(_ steps: [SwapStep]) -> [WriteBackOutcome] {
-    if steps.isEmpty { return [] }
+  /// Step 2: records what is planned.
+  func record(_ batch: inout WriteBackBatch) {
+    guard !batch.steps.isEmpty else { return }
     do {
-      try files.makeDurable(steps.map(\.intent.temporary).filter { !$0.isEmpty })
+      try journal.record(batch.steps.map(\.intent))
     } catch {
-      for step in steps { discard(step.intent.temporary) }
-      return steps.map { _ in .failed(.files(error)) }
+      giveUp(&batch, .journal(reason: String(describing: error)))
     }
-    do {
-      try journal.record(steps.map(\.intent))
-    } catch {
-      for step in steps { discard(step.intent.temporary) }
-      return steps.map { _ in .failed(.journal(reason: String(describing: error))) }
-    }
-    let swapped = steps.map { step in
+  }
+
+  /// Nothing of a batch is to be done: its texts never lay at a path.
+  func giveUp(_ batch: inout WriteBackBatch, _ error: WriteBackError) {
+    for step in batch.steps { discard(step.intent.temporary) }
+    batch.end(batch.steps.map { _ in .failed(error) })
+  }
+
+  /// Steps 3 and 4, and the names made durable.
+  func swap(_ batch: inout WriteBackBatch) {
+    guard !batch.steps.isEmpty else { return }
+    let swapped = batch.steps.map { step in
       let swapped = swap(step)
       // A look that failed once may work now; whoever saved should not wait for a restart.
       if case .unsettled = swapped.outcome { return settleAlone(step.intent) }
       return swapped
     }
-    return finish(keepRemoved(swapped)).map(\.outcome)
+    batch.settled = keepRemoved(swapped)
+    batch.failure = namesMadeDurable(batch.settled)
+  }
+
+  /// Step 5: records what happened; the outcomes, in the order of the items.
+  func completed(_ batch: WriteBackBatch) -> [WriteBackOutcome] {
+    var batch = batch
+    if !batch.steps.isEmpty { batch.end(complete(batch.settled, batch.failure).map(\.outcome)) }
+    return batch.outcomes.map { $0 ?? .failed(.interrupted(path: "")) }
   }
 
   /// Makes the names durable and completes what is decided; what could not be completed stays an intent.
-  func finish(_ steps: [SettledIntent]) -> [SettledIntent] {
-    let decided = steps.filter { if case .unsettled = $0.outcome { false } else { true } }
-    let failure: WriteBackError
+  func finish(_ steps: [SettledIntent]) -> [SettledIntent] { complete(steps, namesMadeDurable(steps)) }
+
+  private func complete(_ steps: [SettledIntent], _ failure: WriteBackError?) -> [SettledIntent] {
+    var failure = failure
+    if failure == nil {
+      do {
+        try journal.complete(steps.filter { if case .unsettled = $0.outcome { false } else { true } })
+      } catch {
+        failure = .journal(reason: String(describing: error))
+      }
+    }
+    guard let failure else { return steps }
+    return steps.map { SettledIntent(intent: $0.intent, outcome: .unsettled(failure)) }
+  }
+
+  private func namesMadeDurable(_ steps: [SettledIntent]) -> WriteBackError? {
     do {
       try makeNamesDurable(steps)
-      try journal.complete(decided)
-      return steps
-    } catch let error as FileSystemError {
-      failure = .files(error)
+      return nil
     } catch {
-      failure = .journal(reason: String(describing: error))
+      return .files(error)
     }
-    return steps.map { SettledIntent(intent: $0.intent, outcome: .unsettled(failure)) }
   }
 
   private func makeNamesDurable(_ steps: [SettledIntent]) throws(FileSystemError) {
@@ -120,7 +151,9 @@ public final class WriteBack: Sendable {
   }
 
   private func prepare(_ item: WriteBackItem) throws(FileSystemError) -> Prepared {
-    let found = try files.look(item.path, bytesMax: bytesMax)
+    // Of a file that comes new nothing is read.
+    let isNothing = item.expected == .absent ? try files.status(item.path) == nil : false
+    let found = isNothing ? Sighting.absent : try files.look(item.path, bytesMax: bytesMax)
     var old: FileMark?
     switch item.expected {
     case .absent:
