@@ -114,7 +114,10 @@ struct Photographer {
   private mutating func makeTask() throws {
     let tasks = Set(device.names)
     let folders = Set(device.photos.map { WorkspacePath.folder(of: $0) }).subtracting([Self.folder])
-    let file = random.pick(folders.map { WorkspacePath.name(of: $0) + ".json" }.filter { !tasks.contains($0) }.sorted())
+    // One that an editor has removed and is about to write again is not lacking.
+    let lacking = folders.map { WorkspacePath.name(of: $0) + ".json" }
+      .filter { !tasks.contains($0) && !world.buffers.isBeingWritten($0, on: device) }
+    let file = random.pick(lacking.sorted())
     guard let file else { return }
     let text = #"{"title": "\#(world.words.new())"}"#
     world.words.save(text, over: nil, on: device)
