@@ -50,7 +50,7 @@ struct PhotoArrival {
       (record.row, record.owner) = (row.place, row.place.owner)
     }
     try confirm(&record, state.row)
-    if record.state == .unread || record.state == .failed, state.row?.object == record.object?.key {
+    if record.seen != nil, record.state == .unread || record.state == .failed, state.row?.object == record.object?.key {
       // What the file says is told when it was read.
       if record != before { try records.save(record) }
       return true

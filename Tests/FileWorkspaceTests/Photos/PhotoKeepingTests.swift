@@ -178,6 +178,23 @@ struct PhotoKeepingTests {
     #expect(try one.isPhotoQuiet)
   }
 
+  @Test("a photo that could not be fetched is forgotten with its row")
+  func goneUnfetched() async throws {
+    let (world, one, two) = try await pair()
+    try two.drop("kitchen/front.jpg", "front")
+    try await two.settle()
+    one.network.answerInstead { line in
+      line.hasPrefix("GET /storage/v1/object/authenticated")
+        ? (400, #"{"statusCode": "403", "error": "Unauthorized", "message": "not yours", "code": "AccessDenied"}"#)
+        : nil
+    }
+    try await one.settle()
+    #expect(try one.records.map(\.state) == [.failed])
+    world.ask("DELETE", "/rest/v1/task_photos?name=eq.front.jpg")
+    try await one.settle()
+    #expect(try one.records.isEmpty)
+  }
+
   // MARK: Places
 
   @Test("a photo that was replaced and moved elsewhere is replaced and moved here, and is not moved back")
