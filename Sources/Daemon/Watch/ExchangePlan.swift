@@ -56,7 +56,7 @@ struct ExchangePlan {
 
   /// The pause after an exchange that ended now.
   mutating func pause(after failure: SyncFailure?, at now: Duration) -> Pause {
-    if isReading, failure == nil { lastRead = now } else if isReading { needsRead = true }
+    if failure != nil { needsRead = true } else if isReading { lastRead = now }
     isReading = false
     guard let failure else {
       (nextWait, retryAfterEnd) = (Self.firstWait, nil)

@@ -300,7 +300,8 @@ public final class WatchRun: Sendable {
         photoWake.ring()
       }
       if failure == nil {
-        open.client.noteSynced()
+        // Where nothing was asked and nothing sent, nothing is known of the server.
+        if reads || report.synced > 0 { open.client.noteSynced() }
         // New photos wait until it is known that the server has none of them.
         if plan.withLock({ !$0.hasRead }) { photoWake.ring() }
       }
