@@ -48,7 +48,8 @@ struct SoakTests {
       round += 1
       if round % 10 == 0 { sizes.append([try Size(watchers[0], a), try Size(watchers[1], b)]) }
     }
-    print("\(round) rounds: \(sizes[0]) at first, \(sizes[sizes.count - 1]) at last")
+    let told = [(0, "at first"), (sizes.count / 4, "after a quarter"), (sizes.count - 1, "at last")]
+    print("\(round) rounds: \(told.map { "\(sizes[$0.0]) \($0.1)" }.joined(separator: ", "))")
     for replica in 0..<2 {
       // What caches, statements and pages of memory come to is there after the first part.
       let settled = sizes[sizes.count / 4][replica]
