@@ -87,7 +87,9 @@ struct PhotoArrival {
   private func takeAbsence(_ record: inout PhotoRecord, _ state: PhotoRowState) throws {
     guard record.object == nil else { return }
     if state.isGone {
-      // It came and went before it was seen here that it names what was sent.
+      // It came and went before it was seen here what it names: what was sent last, or what was sent before that. Whoever
+      // deleted it has removed the one, and nobody else knows of the other.
+      if let sent = record.sent { try PhotoLeftovers(transaction).add([sent.key], of: record) }
       (record.object, record.sent) = (record.sent, nil)
     } else if record.seen != nil, record.row != nil {
       record.row = nil
