@@ -32,6 +32,13 @@ extension PhotoTable {
     (record.sent, record.uploadKey) = (nil, nil)
   }
 
+  /// Forgets a record whose file another photo's has: no row will name what may be on its way.
+  func replace(_ record: PhotoRecord, _ transaction: EngineTransaction) throws {
+    var record = record
+    try dropSent(&record, transaction)
+    try PhotoRecords(transaction).remove(id: record.id)
+  }
+
   /// Whether there is no such row, and no write whose end could bring it back.
   fileprivate func isGone(_ owner: String, _ transaction: EngineTransaction) throws -> Bool {
     guard let key = collection.key(text: owner) else { return false }

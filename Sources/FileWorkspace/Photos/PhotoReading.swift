@@ -60,7 +60,7 @@ struct PhotoReading {
     _ known: PhotoRecord, to place: PhotoRecord, _ content: PhotoContent, _ report: inout WorkspaceReport
   ) throws -> PhotoRecord {
     var moved = known
-    try records.remove(id: place.id)
+    try table.replace(place, transaction)
     let from = moved.lastPath
     (moved.path, moved.lastPath, moved.seen, moved.content) = (place.path, place.lastPath, place.seen, content)
     (moved.absentSince, moved.isHeld, moved.wasSeen) = (nil, false, true)

@@ -56,10 +56,7 @@ struct PhotoRecognition {
   private func join(
     _ file: PhotoRecord, _ content: PhotoContent, _ remote: PhotoRecord, _ row: PhotoRow
   ) throws -> PhotoRecord {
-    if let key = file.uploadKey {
-      try PhotoLeftovers(transaction).add(key, of: file)
-    }
-    try records.remove(id: file.id)
+    try table.replace(file, transaction)
     var photo = remote
     (photo.path, photo.lastPath, photo.seen, photo.content) = (file.path, file.lastPath, file.seen, content)
     photo.object = PhotoObject(key: row.object, sha256: content.sha256, size: row.size)
