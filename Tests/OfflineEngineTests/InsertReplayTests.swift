@@ -42,6 +42,18 @@ struct InsertReplayTests {
     #expect(desk.http.lines[0] == desk.http.lines[1])
   }
 
+  @Test("whose key is taken stays in doubt until the row is read: a proxy may have sent it twice")
+  func takenThenCut() async throws {
+    let desk = try Desk([Self.taken, .cut, .answer(201, Desk.json("Buy milk", t1))])
+    try desk.insert()
+    #expect(Counts(await desk.sync()) == Counts(remaining: 1))
+    #expect(Counts(await desk.sync()) == Counts(synced: 1))
+    #expect(desk.http.lines.last?.contains("on_conflict=id") == true)
+    // Somebody may have deleted what the first made, with what belongs to it.
+    #expect(try desk.client.transaction { try $0.takeRepeatedInsert("tasks", Desk.key) })
+    desk.checkScript()
+  }
+
   struct Existing: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let first: [ScriptedExchange.Step]

@@ -47,12 +47,10 @@ struct PhotoReading {
   /// - Returns: Whether there is such a file; then nothing of the photo goes.
   func takeHeldFile(for removed: PhotoRecord, _ report: inout WorkspaceReport) throws -> Bool {
     guard removed.row != nil, let sha256 = removed.knownSHA256 else { return false }
-    for held in try records.held(removed.collection) where held.isNew && held.seen != nil {
-      guard let content = held.content, content.sha256 == sha256 else { continue }
-      _ = try move(removed, to: held, content, &report)
-      return true
-    }
-    return false
+    let alike = try records.held(removed.collection, saying: sha256).first { $0.isNew && $0.seen != nil }
+    guard let held = alike, let content = held.content else { return false }
+    _ = try move(removed, to: held, content, &report)
+    return true
   }
 
   /// A photo's file lies where another record's does, which was none of a photo's.

@@ -271,6 +271,14 @@ struct PhotoRecords {
     try records("WHERE state = 'held' AND collection = ? AND absent_since IS NULL ORDER BY number", [.text(collection)])
   }
 
+  /// Those of them whose files have some content; asked for each of many photos that go at once.
+  func held(_ collection: String, saying sha256: String) throws -> [PhotoRecord] {
+    try records(
+      """
+      WHERE state = 'held' AND collection = ? AND absent_since IS NULL AND content ->> 'sha256' = ? ORDER BY number
+      """, [.text(collection), .text(sha256)])
+  }
+
   /// The photos that were read and have no row yet, but one that they are to belong to.
   func unsent(_ collection: String) throws -> [PhotoRecord] {
     try records(

@@ -223,7 +223,11 @@ struct ReplayPass {
       if !answer.rows.isEmpty { provenToken = token }
       return .rows(answer.rows)
     } catch {
-      if let refusal = error.refusal { return .refused(refusal) }
+      if let refusal = error.refusal {
+        // What has the key may be this very write, which something between here and the server has sent twice.
+        if refusal.code == "23505" { hasLeft = true }
+        return .refused(refusal)
+      }
       if error.mayHaveReachedServer { hasLeft = true }
       report.stoppingError = error.error
       throw error.reason
