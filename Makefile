@@ -109,14 +109,16 @@ fuzz:
 	    $$(if [ $$target = photos ]; then echo Tests/ImagesTests/Fixtures; fi) || exit 1; \
 	done
 
-# Some hours. What `make test` does of each in seconds, to the full.
+# What `make test` does of each in seconds, to the full: some four hours, of which the soak itself takes one.
+SOAK_SEEDS ?= 1..100000
+SOAK_FUZZ_SECONDS ?= 600
 soak: setup-tests
-	$(MAKE) sim SEEDS=1..100000
+	$(MAKE) sim SEEDS=$(SOAK_SEEDS)
 	$(SWIFT) build --build-tests
 	TIDEMARK_KILLS=500 TIDEMARK_RACES=10000 TIDEMARK_SOAK_SECONDS=3600 \
 	  TIDEMARK="$$($(SWIFT) build --show-bin-path)/tidemark" \
 	  $(SWIFT) test --skip-build --filter WatchKillTests --filter SaveRaceTests --filter SoakTests
-	$(MAKE) fuzz SECONDS=600
+	$(MAKE) fuzz SECONDS=$(SOAK_FUZZ_SECONDS)
 
 # The library's documentation, from its comments and its articles.
 docs: setup
