@@ -34,10 +34,11 @@ extension TablePull {
     while true {
       let page = try await select(
         overlapColumns, filters: [keyset(Array(names.prefix(after.count)), after: after)],
-        order: names.map { Order($0) })
+        order: names.map { Order($0) }, isCounted: pages == 0)
       guard let last = page.rows.last, let lastKey = table.key(of: last), let lastTime = last[column] else { break }
       pages += 1
       try await take(page)
+      if page.isWhole { break }
       let next = [lastTime] + lastKey.values
       guard next != after else { break }
       after = next

@@ -100,14 +100,17 @@ struct TablePull {
     guard let column = table.cursorColumn else { return }
     var state = before
     let names = [column] + table.keyColumns
-    var after = before.cursor.map { [JSONValue.string($0)] + (before.cursorKey?.values ?? []) } ?? []
+    let start = before.cursor.map { [JSONValue.string($0)] + (before.cursorKey?.values ?? []) } ?? []
+    var after = start
     while true {
       let filters = after.isEmpty ? [] : [keyset(Array(names.prefix(after.count)), after: after)]
-      let page = try await select(table.readColumns, filters: filters, order: names.map { Order($0) })
+      let page = try await select(
+        table.readColumns, filters: filters, order: names.map { Order($0) }, isCounted: after == start)
       guard let last = page.rows.last else { return }
       let honest = page.rows.last { !isAhead($0, of: page.answer.serverDate) }
       if let honest { advance(&state, to: honest) }
       try keep(page, honest == nil ? nil : state)
+      if page.isWhole { return }
       // Rows without a time come last and are the sweep's to find.
       guard let time = last[column], !time.isNull, let key = table.key(of: last) else { return }
       let next = [time] + key.values

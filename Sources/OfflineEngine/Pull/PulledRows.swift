@@ -30,6 +30,10 @@ struct PulledPage {
   let read: OpenRead
 
   var rows: [JSONObject] { answer.rows }
+
+  /// Whether the server has counted no more rows than it gives. A page that was not counted may be cut anywhere, and only
+  /// an empty one behind it tells that it was the last.
+  var isWhole: Bool { answer.total.map { $0 <= rows.count } ?? false }
 }
 
 extension TablePull {
@@ -104,13 +108,15 @@ extension TablePull {
 
   // MARK: Requests
 
+  /// - Parameter isCounted: Whether the server says how many rows there are in all: for a first page, which is the only one
+  ///   of nearly every read. Counted again for each of many, it would cost what they do.
   func select(
-    _ columns: [String], filters: [Filter], order: [Order], limit: Int? = nil
+    _ columns: [String], filters: [Filter], order: [Order], limit: Int? = nil, isCounted: Bool = false
   ) async throws(SyncFailure) -> PulledPage {
     try await ask(
       .select(
         table.name, columns: columns, filters: table.conditions + filters, order: order,
-        limit: limit ?? client.configuration.pageRows))
+        limit: limit ?? client.configuration.pageRows, count: isCounted ? .exact : nil))
   }
 
   func ask(_ request: TableRequest) async throws(SyncFailure) -> PulledPage {

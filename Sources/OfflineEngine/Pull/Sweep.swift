@@ -20,7 +20,8 @@ extension TablePull {
     var showedRows = false
     while true {
       let filters = after.map { [keyset(table.keyColumns, after: $0.values)] } ?? []
-      let page = try await select(columns, filters: filters, order: table.keyColumns.map { Order($0) })
+      let page = try await select(
+        columns, filters: filters, order: table.keyColumns.map { Order($0) }, isCounted: !showedRows)
       state.firstDate = state.firstDate ?? page.answer.serverDate
       guard let last = page.rows.last, let lastKey = table.key(of: last), lastKey != after else { break }
       for row in page.rows {
@@ -34,6 +35,7 @@ extension TablePull {
       if readsWhole { try keep(page, isFirst ? state : nil) } else { try await fetchDiffering(page) }
       after = lastKey
       showedRows = true
+      if page.isWhole { break }
     }
     // An empty table is believed at first only with proof: rows not yet seen would be taken for rows that are not there.
     if isFirst, !showedRows { try await proveView() }
