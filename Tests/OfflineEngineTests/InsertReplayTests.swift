@@ -206,6 +206,26 @@ struct InsertReplayTests {
     desk.checkScript()
   }
 
+  @Test(
+    "found on the server lets a later update fill in what its maker left out, but not over what somebody typed",
+    arguments: [("null", true), (#""""#, true), (#""theirs""#, false)])
+  func foundThenFilledIn(_ notes: String, isFree: Bool) async throws {
+    let table = TableDescription(name: "tasks", versionColumn: "updated_at", columns: ["title", "done", "notes"])
+    let row = #"[{"id":42,"updated_at":"\#(t2)","title":"Buy milk","done":false,"notes":\#(notes)}]"#
+    let filled = ScriptedExchange.Step.rows(#"[{"id":42,"updated_at":"\#(t3)","notes":"n"}]"#)
+    let desk = try Desk(
+      [.cut, .nothing, .rows(row), .rows(row)] + (isFree ? [filled] : []), tables: [table],
+      resolver: ConflictResolvers.holdDisagreements)
+    try desk.insert()
+    _ = await desk.sync()
+    _ = await desk.sync()
+    try desk.rename(["notes": "n"], base: WriteBase(values: ["title": "Buy milk"], version: nil))
+    let report = await desk.sync()
+    #expect(Counts(report) == (isFree ? Counts(synced: 1) : Counts(conflicted: 1)))
+    if isFree { #expect(desk.http.lines[4].contains("updated_at=eq.2026-10-18T13%3A04")) }
+    desk.checkScript()
+  }
+
   @Test("and the writes behind it go through the real dialect once each")
   func realServer() async throws {
     let world = try World(schema: World.counted())

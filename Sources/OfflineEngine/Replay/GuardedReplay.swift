@@ -108,7 +108,13 @@ extension ReplayPass {
     _ attempt: GuardedAttempt, _ table: TableDescription, _ server: JSONObject, _ comparison: ConflictComparison
   ) -> Bool {
     switch attempt.mutation.write.operation {
-    case .update: comparison.changedOnServer.isEmpty
+    // Of a row that was made here and came back without its version, what its writer left out began as the server fills
+    // it in: only something else can be what somebody typed since.
+    case .update:
+      comparison.changedOnServer.allSatisfy { name in
+        table.isMirrored && attempt.base.version == nil && attempt.base.values[name] == nil
+          && server[name].map(Self.isBeginning) ?? false
+      }
     // A delete whose writer never had a version is judged by the values it saw; with one, any move is a conflict.
     case .delete:
       attempt.base.version == nil && attempt.base.values.members.allSatisfy { server[$0.name] == $0.value }
@@ -119,13 +125,18 @@ extension ReplayPass {
 
   /// Whether a row that its writer never had from the server holds something that its writer did not put there.
   ///
-  /// Null, false, zero and empty are what columns begin with; anything else may be what somebody typed since.
+  /// Anything but what columns begin with may be what somebody typed since.
   private func showsUnseen(_ server: JSONObject, _ table: TableDescription, _ seen: JSONObject) -> Bool {
     guard table.versionColumn != nil else { return false }
     let besides = table.identityColumns + [table.cursorColumn].compactMap(\.self) + seen.names
     return server.members.contains { name, value in
-      !besides.contains(name) && !value.isNull && value != false && value != 0 && value != ""
+      !besides.contains(name) && !Self.isBeginning(value)
     }
+  }
+
+  /// Whether a value is one that columns begin with: null, false, zero or empty.
+  private static func isBeginning(_ value: JSONValue) -> Bool {
+    value.isNull || value == false || value == 0 || value == ""
   }
 
   /// Sends the write again, against the row just read.
