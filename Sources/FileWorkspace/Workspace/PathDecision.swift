@@ -59,6 +59,11 @@ struct PathDecision {
   var result = DecisionResult()
   /// Whether the path in hand was saved from an older text than the one that lay there.
   var isFromOlderText = false
+  /// What the path in hand says where it was saved from an older text: told once it is decided, not at each look at a file
+  /// with a problem.
+  private var olderText: TrashItem?
+  /// Whether the path in hand has a problem.
+  private var hasProblem = false
   /// Whether a change of the path in hand waits for an editor.
   var isWaiting = false
   /// Whether the file in hand was its own row's copy until it was moved here, so that it says the copy's key.
@@ -97,6 +102,7 @@ struct PathDecision {
     result.namesTaken.append(WorkspacePath.name(of: reading.path))
     var reading = reading
     isCopyOverOriginal = false
+    (olderText, hasProblem) = (nil, false)
     let entry = try mirror.entry(path: reading.path)
     if let entry, case .row(var file) = reading.file, let key = file.key,
       workspace.recentRows.isCopy(key, of: entry.base.key, at: workspace.now)
@@ -146,6 +152,10 @@ struct PathDecision {
       }
       guard try carryOut(steps, reading, &current) else { break }
     }
+    guard let olderText, !hasProblem else { return }
+    result.report.note(
+      .note, reading.path, "saved from an older text; compared with that one, so newer changes of others stay")
+    result.trash.append(olderText)
   }
 
   /// Has the photos of a row's file go with it to another name.
@@ -199,12 +209,9 @@ struct PathDecision {
         if chosen != known.base {
           base = chosen
           isFromOlderText = true
-          result.report.note(
-            .note, reading.path, "saved from an older text; compared with that one, so newer changes of others stay")
-          if let bytes = reading.content?.bytes {
-            result.trash.append(
-              TrashItem(origin: reading.path, bytes: bytes, reason: "saved by an editor that held an older text"))
-          }
+          olderText = TrashItem(
+            origin: reading.path, bytes: reading.content?.bytes ?? [],
+            reason: "saved by an editor that held an older text")
         }
       }
     }
@@ -327,6 +334,7 @@ struct PathDecision {
   // MARK: Problems
 
   mutating func note(_ problem: Problem) throws {
+    hasProblem = true
     // What may be a save in several steps is told when it has lasted.
     let isTold = !FileNames.isRowFile(WorkspacePath.name(of: problem.path))
     if try Problems(transaction).set(problem, isTold: isTold), isTold { result.report.note(problem) }

@@ -132,6 +132,24 @@ struct EditTests {
     #expect(try one.isClear)
   }
 
+  @Test("a save from an old buffer is told of once, and not while the file has a problem")
+  func oldBufferIsToldOnce() async throws {
+    let (_, one, other) = try await two([task(1, "Milk", notes: "two")])
+    let buffer = try #require(one.text("milk.json"))
+    try other.edit("milk.json", ["notes": "three"])
+    try await other.sync()
+    try await one.sync()
+    let ticked = buffer.replacing("\"done\": false", with: "\"done\": true")
+    let isTold = { (result: SyncResult) in result.files.events.filter { $0.detail.hasPrefix("saved from an older text") } }
+    try one.rewrite("milk.json", ticked.replacing(key(1), with: key(9)))
+    for _ in 0..<2 { #expect(isTold(try await one.sync()).isEmpty) }
+    #expect(try one.problems.count == 1)
+    try one.rewrite("milk.json", ticked)
+    #expect(isTold(try await one.sync()).count == 1)
+    #expect(isTold(try await one.sync()).isEmpty)
+    #expect(try one.problems.isEmpty)
+  }
+
   @Test("a save that equals an older text everywhere puts it back")
   func puttingBack() async throws {
     let (world, one, other) = try await two([task(1, "Milk", notes: "two")])
