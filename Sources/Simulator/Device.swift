@@ -23,8 +23,12 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   private let surroundings = Surroundings()
   private let connectivity = SimulatedConnectivity()
   private(set) var run: Run?
+  /// Whether a read of rows has been answered since peace was made.
+  var hasRead = false
   /// How often it has lost power.
   private(set) var powerLosses = 0
+  /// From how many on files that go at once are many, where they are more than half of all (DESIGN section 8).
+  static let manyFiles = 3
   /// The keys of rows whose files all went at once, which nobody has confirmed yet.
   var accident: Set<String> = [] { didSet { rowCountAtAccident = world.newRowCount(of: user.id) } }
   private(set) var rowCountAtAccident = 0
@@ -43,6 +47,8 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   private var commands: [Task<Void, Never>] = []
   /// How many of them have not ended.
   private let commandCount = Atomic(0)
+  /// When the last of them ended.
+  private let commandEnd = Atomic(Int64.min)
 
   /// One run of the program.
   struct Run {
@@ -203,6 +209,7 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
     commands.append(
       Task(executorPreference: world.executor) { [self] in
         try? await body(open)
+        commandEnd.store(world.timeline.now, ordering: .relaxed)
         commandCount.subtract(1, ordering: .relaxed)
       })
   }
@@ -264,11 +271,14 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   func setDiskFull(_ isFull: Bool) { run?.life.isDiskFull = isFull }
 
   /// The words of files that an editor has left away for so long, before it writes them again, that the program may take
-  /// them for removed: a command that somebody runs waits less than the watcher.
+  /// them for removed: a command that somebody runs waits less than the watcher, and what it decides is sent after its end.
   var overdueWords: Set<String> {
-    let patience = isCommanded ? Workspace.absenceProof : settings.deleteAfter
+    let commandEnd = isCommanded ? world.timeline.now : commandEnd.load(ordering: .relaxed)
     return removedToSave.values.reduce(into: []) { words, removed in
-      guard world.timeline.now - removed.since >= patience.nanoseconds else { return }
+      guard
+        world.timeline.now - removed.since >= settings.deleteAfter.nanoseconds
+          || commandEnd >= removed.since + Workspace.absenceProof.nanoseconds
+      else { return }
       words.formUnion(SavedWords.words(in: removed.text))
     }
   }

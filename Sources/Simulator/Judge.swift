@@ -15,7 +15,9 @@ struct Judge: Sendable {
   }
 
   private static let tablePath = "\(SimulatedServer.origin)/rest/v1/tasks?"
-  private static let tables = [tablePath, "\(SimulatedServer.origin)/rest/v1/task_photos?"]
+  private static let tables = [
+    (path: tablePath, name: "tasks"), (path: "\(SimulatedServer.origin)/rest/v1/task_photos?", name: "task_photos"),
+  ]
 
   /// Looks at a request that is about to leave: one user's writes leave in the order in which they were queued.
   func leaves(_ request: HTTPRequest) {
@@ -47,6 +49,7 @@ struct Judge: Sendable {
       if Self.unknownCodes.contains(code) { device.noteUnknown(table) }
     }
     guard request.url.hasPrefix(Self.tablePath) else { return }
+    if request.method == "GET", (200...206).contains(answer.status) { device.hasRead = true }
     if let seconds = answer.fields["Retry-After"].flatMap(Int64.init), !device.isCommanded {
       patience.end.store(world.timeline.now + seconds * 1_000_000_000, ordering: .relaxed)
     }
@@ -73,7 +76,9 @@ struct Judge: Sendable {
     if request.method == "POST", request.url.hasPrefix(Self.tablePath) { world.noteNewRows(of: device.user.id) }
     if isDelete {
       let after = world.server.rows(of: device.user.id)
-      for (id, row) in before.sorted(by: { $0.key < $1.key }) where after[id] == nil { judgeDelete(id, row) }
+      for (id, row) in before.sorted(by: { $0.key < $1.key }) where after[id] == nil {
+        judgeDelete(id, row, of: before)
+      }
     }
     if fault == nil { judge(answer.answer, to: request) }
     return answer
@@ -89,8 +94,11 @@ struct Judge: Sendable {
   }
 
   /// What nobody removed is not deleted, and what was removed by accident waits for a person's word.
-  private func judgeDelete(_ id: String, _ row: JSONObject) {
-    if device.accident.contains(id), device.rowCountAtAccident == world.newRowCount(of: device.user.id) {
+  ///
+  /// - Parameter rows: The user's rows before. Where somebody else has deleted some that went, what is left may be few.
+  private func judgeDelete(_ id: String, _ row: JSONObject, of rows: [String: JSONObject]) {
+    if device.accident.contains(id), device.accident.count(where: { rows[$0] != nil }) >= Device.manyFiles,
+      device.rowCountAtAccident == world.newRowCount(of: device.user.id) {
       world.complain("\(device.name): \(id), one of many files that went at once, is deleted unasked")
     }
     // Settings may say that this device's delete stands whatever the row says by now.
@@ -116,18 +124,18 @@ struct Judge: Sendable {
 
   /// The table that a request is about.
   private func table(of request: HTTPRequest) -> String? {
-    Self.tables.first { request.url.hasPrefix($0) }?.dropLast().split(separator: "/").last.map(String.init)
+    Self.tables.first { request.url.hasPrefix($0.path) }?.name
   }
 
   /// The keys of the rows that a request writes.
   private func writtenKeys(_ request: HTTPRequest) -> Set<String> {
-    guard let table = Self.tables.first(where: { request.url.hasPrefix($0) }) else { return [] }
+    guard let table = Self.tables.first(where: { request.url.hasPrefix($0.path) }) else { return [] }
     switch request.method {
     case "POST":
       let body = request.body.flatMap { try? JSONValue(parsing: $0) }
       let rows = body?.arrayValue ?? [body].compactMap(\.self)
       return Set(rows.compactMap { $0["id"]?.stringValue })
-    case "PATCH", "DELETE": return Self.keys(in: request.url.dropFirst(table.count).utf8)
+    case "PATCH", "DELETE": return Self.keys(in: request.url.dropFirst(table.path.count).utf8)
     default: return []
     }
   }

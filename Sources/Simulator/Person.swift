@@ -241,7 +241,7 @@ struct Person {
     let known = names.filter(device.isKnown)
     let ids = Set(known.compactMap { device.row($0)?["id"]?.stringValue })
     for name in names { try remove(name) }
-    if ids.count >= 3, ids.count == known.count { device.accident.formUnion(ids) }
+    if ids.count >= Device.manyFiles, ids.count == known.count { device.accident.formUnion(ids) }
   }
 
   /// Puts the whole folder back to what it was, as version control does: many files change at once, go and come.

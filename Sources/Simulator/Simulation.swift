@@ -25,10 +25,12 @@ final class Simulation {
 
   /// Longer than every wait of the program: a world in which nothing is stirred for so long is at rest.
   private var restNanoseconds: Int64 {
-    // A key waits for 30 s; while changes are told as they are made, the server is asked once a minute. A program that goes
-    // on from before the peace may still wait 30 s for an answer that never comes, and a minute before it tries again.
-    let longest = max(world.day.pullSeconds, world.day.isLive ? 60 : 30) + (world.day.restartsInPeace ? 10 : 100)
-    return Int64(longest) * 1_000_000_000
+    // A key waits for 30 s; while changes are told as they are made, the server is asked once a minute.
+    let longest = max(world.day.pullSeconds, world.day.isLive ? 60 : 30)
+    // A program that goes on from before the peace may still wait 30 s for an answer that never comes, and a minute before
+    // it tries again; so do photos, each for itself.
+    let maySulk = !world.day.restartsInPeace && (world.day.hasPhotos || !devices.allSatisfy(\.hasRead))
+    return Int64(longest + (maySulk ? 100 : 10)) * 1_000_000_000
   }
   /// So long must be enough to come to rest.
   private static let unrestNanosecondsMax: Int64 = 1_400_000_000_000
@@ -214,6 +216,7 @@ final class Simulation {
       device.setDiskFull(false)
       device.spare()
       device.mount()
+      device.hasRead = false
       device.tell(random.pick([.online, .offline]) ?? .online)  // A monitor may be wrong for ever.
       device.setClock(skew: .zero)
       // Nothing that goes wrong here ends a session.
