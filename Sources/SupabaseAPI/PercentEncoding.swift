@@ -12,6 +12,7 @@ enum PercentEncoding {
   }
 
   private static func encoded(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {
+    guard !text.utf8.allSatisfy(isKept) else { return text }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count)
     for byte in text.utf8 {

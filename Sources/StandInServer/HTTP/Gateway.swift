@@ -81,7 +81,12 @@ enum Gateway {
 
   /// Whether a query holds a key.
   static func hasKeyInQuery(_ query: String) -> Bool {
-    query.utf8.split(separator: UInt8(ascii: "&")).contains { $0.starts(with: "apikey=".utf8) }
+    var rest = query.utf8[...]
+    while !rest.starts(with: "apikey=".utf8) {
+      guard let end = rest.firstIndex(of: UInt8(ascii: "&")) else { return false }
+      rest = rest[rest.index(after: end)...]
+    }
+    return true
   }
 
   /// The token that the service judges.

@@ -25,6 +25,7 @@ enum MediaType: Equatable {
 
   /// Chooses from the `Accept` fields: the first known of the highest quality.
   static func negotiated(_ accept: [String]) throws(RestError) -> MediaType {
+    if accept == ["application/json"] { return .array }
     let ranges = accept.flatMap { $0.split(separator: ",") }.map { MediaRange(String($0)) }
     guard !ranges.isEmpty else { return .array }
     for range in ranges.enumerated().sorted(by: { ($1.element.quality, $0.offset) < ($0.element.quality, $1.offset) }) {

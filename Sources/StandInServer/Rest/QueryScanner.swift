@@ -70,7 +70,10 @@ struct QueryScanner {
   mutating func quotedText() -> String? {
     let start = place
     guard take("\"") else { return nil }
-    var found = String.UnicodeScalarView()
+    // Nearly always nothing in it is escaped.
+    let plainEnd = scalars[place...].firstIndex { $0 == "\"" || $0 == "\\" } ?? scalars.count
+    var found = string(scalars[place..<plainEnd]).unicodeScalars
+    place = plainEnd
     while let scalar = next {
       place += 1
       switch scalar {

@@ -11,6 +11,20 @@ struct RestService: Sendable {
   let effects: StandInEffects
   /// Told what a transaction has changed, before anybody else uses the database: in the order of the commits.
   let publish: @Sendable ([RowChange]) -> Void
+  private let plans = KeptPlans()
+
+  init(
+    schema: Schema, keys: Keys, rowCountMax: Int, requiresWhere: Bool, allowsRollback: Bool, effects: StandInEffects,
+    publish: @escaping @Sendable ([RowChange]) -> Void
+  ) {
+    self.schema = schema
+    self.keys = keys
+    self.rowCountMax = rowCountMax
+    self.requiresWhere = requiresWhere
+    self.allowsRollback = allowsRollback
+    self.effects = effects
+    self.publish = publish
+  }
 
   /// The greatest head of a request that PostgREST takes.
   private static let headBytesMax = 50 << 10
@@ -128,8 +142,10 @@ struct RestService: Sendable {
       return StandInAnswer(
         status: 200, fields: isPreflight ? [] : [("Allow", "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE")])
     }
-    let query = try RestQuery(parsing: request.query)
     let isRead = request.method == "GET" || request.method == "HEAD"
+    let asked = KeptPlans.Asked(table: segments[0], query: request.query, isRead: isRead)
+    let known = plans.known(asked)
+    let query = try known?.query ?? RestQuery(parsing: request.query)
     let range = try RowRange(request, query, rowCountMax: rowCountMax, reads: isRead)
     let hasPayload = request.method == "POST" || request.method == "PATCH" || request.method == "PUT"
     let payload =
@@ -139,8 +155,10 @@ struct RestService: Sendable {
     let preferences = Preferences(request.allFields("Prefer"))
     try preferences.check()
     let table = try table(segments[0])
-    let plan = try ReadPlan(
-      query, of: table, in: schema, filtersRoot: isRead, rowCountMax: isRead ? rowCountMax : nil)
+    let plan =
+      try known?.plan
+      ?? ReadPlan(query, of: table, in: schema, filtersRoot: isRead, rowCountMax: isRead ? rowCountMax : nil)
+    if known == nil { plans.keep(asked, query, plan) }
     let task = RestTask(
       service: self, request: request, query: query, plan: plan, range: range, payload: payload,
       preferences: preferences,

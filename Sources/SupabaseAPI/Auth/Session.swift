@@ -32,17 +32,18 @@ public struct Session: Sendable, Hashable {
     }
     let access = try Self.token(json, "access_token")
     let refresh = try Self.token(json, "refresh_token")
-    let claims = AccessTokenClaims(access)
+    // Read where it is needed at all: the service says nearly always both in its own words.
+    func claims() -> AccessTokenClaims? { AccessTokenClaims(access) }
     let fromLifetime = json["expires_in"]?.int64Value.flatMap { seconds in
       serverDate.flatMap { date in
         let (end, isTooLarge) = date.addingReportingOverflow(seconds)
         return isTooLarge ? nil : end
       }
     }
-    guard let end = json["expires_at"]?.int64Value ?? claims?.expiresAt ?? fromLifetime else {
+    guard let end = json["expires_at"]?.int64Value ?? claims()?.expiresAt ?? fromLifetime else {
       throw .invalidSession(reason: "it does not say when it ends ('expires_at')")
     }
-    guard let user = json["user"].flatMap(User.init(json:)) ?? claims.flatMap(Self.user) else {
+    guard let user = json["user"].flatMap(User.init(json:)) ?? claims().flatMap(Self.user) else {
       throw .invalidSession(reason: "it does not say whose it is ('user')")
     }
     self.init(accessToken: access, refreshToken: refresh, expiresAt: end, user: user)

@@ -1,22 +1,28 @@
 /// Reads the date form of HTTP headers (RFC 9110, section 5.6.7).
 enum HTTPDate {
-  private static let months = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ]
+  private static let months = Array("JanFebMarAprMayJunJulAugSepOctNovDec".utf8)
 
   /// Unix seconds of a text like `Sun, 06 Nov 1994 08:49:37 GMT`, or nil where it is anything else.
   ///
   /// The two obsolete forms that the standard still lists are not read: no server in reach sends them.
   static func seconds(_ text: String) -> Int64? {
-    let parts = text.split(separator: " ")
-    guard parts.count == 6, parts[0].hasSuffix(","), parts[5] == "GMT",
-      let day = ASCII.number(parts[1]), let monthIndex = months.firstIndex(of: String(parts[2])),
-      let year = ASCII.number(parts[3]), (1970...9999).contains(year)
+    let bytes = Array(text.utf8)
+    guard bytes.count == 29, bytes[3...4].elementsEqual(", ".utf8), bytes[25...].elementsEqual(" GMT".utf8),
+      bytes[7] == blank, bytes[11] == blank, bytes[16] == blank, bytes[19] == colon, bytes[22] == colon,
+      let day = number(bytes[5..<7]), let year = number(bytes[12..<16]), let hour = number(bytes[17..<19]),
+      let minute = number(bytes[20..<22]), let second = number(bytes[23..<25]),
+      let month = (1...12).first(where: { months[($0 * 3 - 3)..<($0 * 3)] == bytes[8..<11] }),
+      year >= 1970, (1...31).contains(day), hour < 24, minute < 60, second <= 60
     else { return nil }
-    let month = Int64(monthIndex) + 1
-    let clock = parts[4].split(separator: ":", omittingEmptySubsequences: false).compactMap { ASCII.number($0) }
-    guard (1...31).contains(day), clock.count == 3, clock[0] < 24, clock[1] < 60, clock[2] <= 60 else { return nil }
-    return days(year: year, month: month, day: day) * 86_400 + clock[0] * 3_600 + clock[1] * 60 + clock[2]
+    return days(year: year, month: Int64(month), day: day) * 86_400 + hour * 3_600 + minute * 60 + second
+  }
+
+  private static let blank = UInt8(ascii: " ")
+  private static let colon = UInt8(ascii: ":")
+
+  private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+    guard digits.allSatisfy(ASCII.isDigit) else { return nil }
+    return digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
   }
 
   /// Days from 1970-01-01 in the Gregorian calendar, with years that begin in March so that a leap day comes last.

@@ -88,12 +88,14 @@ enum FilterValue {
 /// Text in double quotes, with a backslash before each quote and backslash in it.
 enum QuotedText {
   static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      if scalar == "\"" || scalar == "\\" { result.unicodeScalars.append("\\") }
-      result.unicodeScalars.append(scalar)
+    let (quote, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
+    guard text.utf8.contains(where: { $0 == quote || $0 == backslash }) else { return "\"\(text)\"" }
+    var result = [quote]
+    for byte in text.utf8 {
+      if byte == quote || byte == backslash { result.append(backslash) }
+      result.append(byte)
     }
-    return result + "\""
+    return String(decoding: result + [quote], as: UTF8.self)
   }
 }
 
