@@ -98,7 +98,8 @@ struct Judge: Sendable {
   /// - Parameter rows: The user's rows before. Where somebody else has deleted some that went, what is left may be few.
   private func judgeDelete(_ id: String, _ row: JSONObject, of rows: [String: JSONObject]) {
     if device.accident.contains(id), device.accident.count(where: { rows[$0] != nil }) >= Device.manyFiles,
-      device.rowCountAtAccident == world.newRowCount(of: device.user.id) {
+      device.rowCountAtAccident == world.newRowCount(of: device.user.id)
+    {
       world.complain("\(device.name): \(id), one of many files that went at once, is deleted unasked")
     }
     // Settings may say that this device's delete stands whatever the row says by now.

@@ -31,8 +31,9 @@ struct PulledPage {
 
   var rows: [JSONObject] { answer.rows }
 
-  /// Whether the server has counted no more rows than it gives. A page that was not counted may be cut anywhere, and only
-  /// an empty one behind it tells that it was the last.
+  /// Whether the server has counted no more rows than it gives.
+  ///
+  /// A page that was not counted may be cut anywhere, and only an empty one behind it tells that it was the last.
   var isWhole: Bool { answer.total.map { $0 <= rows.count } ?? false }
 }
 

@@ -140,7 +140,9 @@ struct EditTests {
     try await other.sync()
     try await one.sync()
     let ticked = buffer.replacing("\"done\": false", with: "\"done\": true")
-    let isTold = { (result: SyncResult) in result.files.events.filter { $0.detail.hasPrefix("saved from an older text") } }
+    let isTold = { (result: SyncResult) in
+      result.files.events.filter { $0.detail.hasPrefix("saved from an older text") }
+    }
     try one.rewrite("milk.json", ticked.replacing(key(1), with: key(9)))
     for _ in 0..<2 { #expect(isTold(try await one.sync()).isEmpty) }
     #expect(try one.problems.count == 1)
