@@ -31,14 +31,28 @@ struct QuietScenarios {
     let watchB = try await other.watch()
     try await other.sync()
     let name = try #require(try other.tasks().first)
-    // Rewrites the file whenever it looks otherwise than the tool would have it, as an editor's format-on-save does.
+    // Rewrites the file whenever it looks otherwise than the tool would have it, as an editor's format-on-save does: it
+    // cuts and fills what it has read, be that another file by then.
     let tools = try Program(
       shell: """
-        while [ ! -e ../over ]; do
-          jq -S . tasks/t.json > ../formatted 2>/dev/null && ! cmp -s ../formatted tasks/t.json && cp ../formatted tasks/t.json
-          cat tasks/*.json > /dev/null; touch -c -a tasks/*.json; touch -c tasks/*.json
-          sleep 0.05
-        done
+        python3 -B - <<'END'
+        import glob, json, os, time
+        while not os.path.exists("../over"):
+            with open("tasks/t.json", "r+b") as file:
+                text = file.read()
+                try:
+                    wanted = (json.dumps(json.loads(text), indent=2, sort_keys=True) + "\\n").encode()
+                except ValueError:
+                    wanted = text
+                if wanted != text:
+                    file.seek(0)
+                    file.truncate()
+                    file.write(wanted)
+            for path in glob.glob("tasks/*.json"):
+                open(path, "rb").read()
+                os.utime(path)
+            time.sleep(0.05)
+        END
         """, in: scene.replica.path)
     let lineB = watchB.lineCount
     let line = scene.watch.lineCount
