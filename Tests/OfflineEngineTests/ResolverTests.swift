@@ -74,6 +74,10 @@ struct ResolverTests {
       testDescription: "apply sends the chosen columns instead", resolver: { _ in .apply(["title": "Both"]) },
       then: [.rows(Desk.json("Both", t3))], counts: Counts(synced: 1, resolved: 1), body: #"{"title":"Both"}"#),
     Word(
+      testDescription: "apply of columns that the row says already sends nothing",
+      resolver: { _ in .apply(["done": true]) },
+      found: Desk.json("Buy almond milk", done: true, t2), counts: Counts(synced: 1, alreadyOnServer: 1, resolved: 1)),
+    Word(
       testDescription: "apply of no column parks", resolver: { _ in .apply([:]) }, counts: Counts(conflicted: 1)),
     Word(
       testDescription: "apply to a delete parks", resolver: { _ in .apply(["title": "Both"]) }, isDelete: true,

@@ -191,6 +191,12 @@ extension ReplayPass {
         return
       }
       attempt.mutation.write.values = columns
+      // A send of them whose answer was lost is not made again: it would pass for another change.
+      guard !ConflictComparison(local: columns, base: attempt.base.values, server: server).isAlreadyThere else {
+        report.conflictsResolved += 1
+        try finish(attempt.mutation, table, answer: server, .reading(server), isAlreadyThere: true)
+        return
+      }
       try await resend(attempt, table, server: server, comparison)
     }
   }
