@@ -49,7 +49,8 @@ struct Judge: Sendable {
       if Self.unknownCodes.contains(code) { device.noteUnknown(table) }
     }
     guard request.url.hasPrefix(Self.tablePath) else { return }
-    if request.method == "GET", (200...206).contains(answer.status) { device.hasRead = true }
+    // A command reads for itself: the program beside it may still wait.
+    if request.method == "GET", (200...206).contains(answer.status), !device.isCommanded { device.hasRead = true }
     if let seconds = answer.fields["Retry-After"].flatMap(Int64.init), !device.isCommanded {
       patience.end.store(world.timeline.now + seconds * 1_000_000_000, ordering: .relaxed)
     }
