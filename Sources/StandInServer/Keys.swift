@@ -1,6 +1,5 @@
 import Hashing
 import LosslessJSON
-import Synchronization
 
 /// The secrets of one stand-in project: what signs its tokens and opens its gateway.
 struct Keys: Sendable {
@@ -17,7 +16,7 @@ struct Keys: Sendable {
   let legacyService: String
 
   /// A client sends the same token with every request, and its signature stays what it is.
-  private let verified = VerifiedTokens()
+  private let verified = BoundedCache<String, JSONWebToken>(countMax: 64)
 
   /// Signing with less is no protection (RFC 7518, section 3.2).
   static let jwtSecretBytesMin = 32
@@ -51,9 +50,9 @@ struct Keys: Sendable {
 
   /// Reads an access token or a key in the older form; says nothing about its claims.
   func token(_ text: String) throws(JSONWebToken.Fault) -> JSONWebToken {
-    if let known = verified.token(text) { return known }
+    if let known = verified[text] { return known }
     let token = try JSONWebToken(text, secret: jwtSecret, key: tokenKey)
-    verified.keep(token, text)
+    verified[text] = token
     return token
   }
 
@@ -96,19 +95,4 @@ struct TokenKey: Sendable {
   /// The `kid` of the tokens.
   let id: String
   let pair: SigningKeyPair
-}
-
-/// The tokens whose signatures were found to be good, the last few of them.
-private final class VerifiedTokens: Sendable {
-  private let tokens = Mutex<[String: JSONWebToken]>([:])
-  private static let countMax = 64
-
-  func token(_ text: String) -> JSONWebToken? { tokens.withLock { $0[text] } }
-
-  func keep(_ token: JSONWebToken, _ text: String) {
-    tokens.withLock { tokens in
-      if tokens.count >= Self.countMax { tokens.removeAll() }
-      tokens[text] = token
-    }
-  }
 }

@@ -11,20 +11,12 @@ struct RestService: Sendable {
   let effects: StandInEffects
   /// Told what a transaction has changed, before anybody else uses the database: in the order of the commits.
   let publish: @Sendable ([RowChange]) -> Void
-  private let plans = KeptPlans()
-
-  init(
-    schema: Schema, keys: Keys, rowCountMax: Int, requiresWhere: Bool, allowsRollback: Bool, effects: StandInEffects,
-    publish: @escaping @Sendable ([RowChange]) -> Void
-  ) {
-    self.schema = schema
-    self.keys = keys
-    self.rowCountMax = rowCountMax
-    self.requiresWhere = requiresWhere
-    self.allowsRollback = allowsRollback
-    self.effects = effects
-    self.publish = publish
-  }
+  /// The last queries of tables, read and planned: a client that looks for news asks in the same words again and again.
+  ///
+  /// What a plan says depends on the words and the schema alone, never on who asks or when.
+  private let plans = BoundedCache<AskedQuery, PlannedQuery>(countMax: 256)
+  /// A longer query is hardly asked twice.
+  private static let keptQueryBytesMax = 4 << 10
 
   /// The greatest head of a request that PostgREST takes.
   private static let headBytesMax = 50 << 10
@@ -143,8 +135,8 @@ struct RestService: Sendable {
         status: 200, fields: isPreflight ? [] : [("Allow", "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE")])
     }
     let isRead = request.method == "GET" || request.method == "HEAD"
-    let asked = KeptPlans.Asked(table: segments[0], query: request.query, isRead: isRead)
-    let known = plans.known(asked)
+    let asked = AskedQuery(table: segments[0], query: request.query, isRead: isRead)
+    let known = plans[asked]
     let query = try known?.query ?? RestQuery(parsing: request.query)
     let range = try RowRange(request, query, rowCountMax: rowCountMax, reads: isRead)
     let hasPayload = request.method == "POST" || request.method == "PATCH" || request.method == "PUT"
@@ -158,7 +150,9 @@ struct RestService: Sendable {
     let plan =
       try known?.plan
       ?? ReadPlan(query, of: table, in: schema, filtersRoot: isRead, rowCountMax: isRead ? rowCountMax : nil)
-    if known == nil { plans.keep(asked, query, plan) }
+    if known == nil, request.query.utf8.count <= Self.keptQueryBytesMax {
+      plans[asked] = PlannedQuery(query: query, plan: plan)
+    }
     let task = RestTask(
       service: self, request: request, query: query, plan: plan, range: range, payload: payload,
       preferences: preferences,
@@ -233,6 +227,19 @@ struct RestService: Sendable {
     }
     return profile
   }
+}
+
+/// What one query string asks of one table.
+private struct AskedQuery: Hashable {
+  let table: String
+  let query: String
+  /// Whether the conditions belong to the read; for a write they choose its rows.
+  let isRead: Bool
+}
+
+private struct PlannedQuery {
+  let query: RestQuery
+  let plan: ReadPlan
 }
 
 /// Carries an answer out of a transaction that is undone on purpose.

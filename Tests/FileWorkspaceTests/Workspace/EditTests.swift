@@ -115,13 +115,19 @@ struct EditTests {
 
   // MARK: Older texts
 
-  @Test("a save from an old editor buffer changes only what was typed into it")
-  func oldBuffer() async throws {
+  /// A file whose notes were two and are three, and its text of before, as an editor may still hold it.
+  private func oldBuffer() async throws -> (world: TaskWorld, one: Replica, buffer: String) {
     let (world, one, other) = try await two([task(1, "Milk", notes: "two")])
     let buffer = try #require(one.text("milk.json"))
     try other.edit("milk.json", ["notes": "three"])
     try await other.sync()
     try await one.sync()
+    return (world, one, buffer)
+  }
+
+  @Test("a save from an old editor buffer changes only what was typed into it")
+  func saveFromOldBuffer() async throws {
+    let (world, one, buffer) = try await oldBuffer()
     #expect(one.json("milk.json")?["notes"] == "three")
     try one.rewrite("milk.json", buffer.replacing("\"done\": false", with: "\"done\": true"))
     try await one.settle()
@@ -134,11 +140,7 @@ struct EditTests {
 
   @Test("a save from an old buffer is told of once, and not while the file has a problem")
   func oldBufferIsToldOnce() async throws {
-    let (_, one, other) = try await two([task(1, "Milk", notes: "two")])
-    let buffer = try #require(one.text("milk.json"))
-    try other.edit("milk.json", ["notes": "three"])
-    try await other.sync()
-    try await one.sync()
+    let (_, one, buffer) = try await oldBuffer()
     let ticked = buffer.replacing("\"done\": false", with: "\"done\": true")
     let isTold = { (result: SyncResult) in
       result.files.events.filter { $0.detail.hasPrefix("saved from an older text") }
@@ -154,11 +156,7 @@ struct EditTests {
 
   @Test("a save that equals an older text everywhere puts it back")
   func puttingBack() async throws {
-    let (world, one, other) = try await two([task(1, "Milk", notes: "two")])
-    let buffer = try #require(one.text("milk.json"))
-    try other.edit("milk.json", ["notes": "three"])
-    try await other.sync()
-    try await one.sync()
+    let (world, one, buffer) = try await oldBuffer()
     try one.rewrite("milk.json", buffer)
     try await one.settle()
     #expect(world.rows[key(1)]?["notes"] == "two")
@@ -167,11 +165,7 @@ struct EditTests {
 
   @Test("a save from an old buffer never folds into a write that saw more")
   func oldBufferBehindQueuedWrite() async throws {
-    let (world, one, other) = try await two([task(1, "Milk", notes: "two")])
-    let buffer = try #require(one.text("milk.json"))
-    try other.edit("milk.json", ["notes": "three"])
-    try await other.sync()
-    try await one.sync()
+    let (world, one, buffer) = try await oldBuffer()
     one.network.isConnected = false
     try one.edit("milk.json", ["done": true])
     try await one.sync()
