@@ -47,6 +47,11 @@ struct DecisionResult: Sendable {
   var blanking: [BlankingEdit] = []
   /// Folders of photos that follow their rows' files.
   var photoMoves: [(from: String, to: String)] = []
+
+  /// The work on side files, to be durable before any row's file is touched.
+  var sideWork: [FileWork] { work.filter(\.isSide) }
+  /// The work on rows' files, and on side files that go.
+  var otherWork: [FileWork] { work.filter { !$0.isSide } }
 }
 
 /// Decides about paths of one collection within one transaction, and records the decisions.

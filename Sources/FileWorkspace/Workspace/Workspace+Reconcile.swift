@@ -47,8 +47,8 @@ extension Workspace {
     batch: [PathReading], _ collection: Collection, _ report: inout WorkspaceReport, again: inout [String]
   ) throws {
     guard let decided = try decide(batch, collection, &report) else { return }
-    perform(decided.work.filter(\.isSide), &report, again: &again)
-    perform(decided.work.filter { !$0.isSide }, &report, again: &again)
+    perform(decided.sideWork, &report, again: &again)
+    perform(decided.otherWork, &report, again: &again)
     again += decided.again
   }
 

@@ -83,8 +83,8 @@ extension Workspace {
       files.withFoldersOpen { paths.map { read($0, collection) } } + free.map { PathReading(path: $0, file: .absent) }
     guard let decided = try decide(readings, collection, &report) else { return }
     var again = decided.again
-    perform(decided.work.filter(\.isSide), &report, again: &again)
-    let (new, others) = decided.work.filter { !$0.isSide }.partitioned { $0.item.expected == .absent }
+    perform(decided.sideWork, &report, again: &again)
+    let (new, others) = decided.otherWork.partitioned { $0.item.expected == .absent }
     perform(others, &report, again: &again)
     if !new.isEmpty { try count(line.begin(new), of: collection, &report) }
     if !again.isEmpty { try reconcile(again, collection, &report) }
