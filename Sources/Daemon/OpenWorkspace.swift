@@ -98,8 +98,7 @@ public final class OpenWorkspace: Sendable {
 
   /// Keeps what happened in the workspace's log.
   func record(_ events: [WorkspaceEvent]) {
-    let now = environment.clock.now()
-    log(events.map { LogEntry($0, at: now) })
+    if !events.isEmpty { log(LogEntry.entries(events, at: environment.clock.now())) }
   }
 
   /// Keeps what `status` shows when no process runs.

@@ -141,8 +141,16 @@ public final class UserEngine: Sendable {
   }
 
   /// A transaction whose failure stops the pass as a failure of this device.
-  func commit<T: Sendable>(_ body: (EngineTransaction) throws -> T) throws(SyncFailure) -> T {
-    do { return try transaction(body) } catch { throw .local(reason: "\(error)") }
+  ///
+  /// - Parameter isFlushed: As `EngineStore.transaction` has it.
+  func commit<T: Sendable>(
+    isFlushed: Bool = true, _ body: (EngineTransaction) throws -> T
+  ) throws(SyncFailure) -> T {
+    do {
+      return try store.transaction(user: user, isFlushed: isFlushed, body)
+    } catch {
+      throw .local(reason: "\(error)")
+    }
   }
 
   // MARK: Requests

@@ -4,7 +4,8 @@ import Glibc
 /// One connection to one SQLite file.
 ///
 /// Not `Sendable`: exactly one owner guards it, for example `Mutex<Database>`. Opened in WAL mode with
-/// `synchronous=FULL`, so what `transaction` returned survives a power cut (https://sqlite.org/pragma.html).
+/// `synchronous=FULL`, so what `transaction` returned survives a power cut, unless its caller says that it need not
+/// (https://sqlite.org/pragma.html#pragma_synchronous).
 public final class Database {
   /// What the connection may do.
   public enum Mode: Sendable {
@@ -22,6 +23,7 @@ public final class Database {
   /// The same by where their SQL lies in memory: hashing an address takes a fraction of hashing a long text.
   private var statementsByAddress: [UnsafeRawPointer: Statement] = [:]
   private var savepointDepth = 0
+  private var flushesCommits = true
 
   /// Statements kept prepared; beyond this many the cache starts anew, which no caller's fixed set of SQL reaches.
   private static let statementCountMax = 256
@@ -116,12 +118,29 @@ public final class Database {
   /// Whether a transaction is open.
   public var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
+  /// Says whether each commit waits for the disk from now on.
+  ///
+  /// Without, the file stays whole, and a process that is killed loses nothing; a power cut takes the last commits, all
+  /// that came behind the last one that waited. Not within a transaction.
+  public func setFlushesCommits(_ flushes: Bool) throws(SQLiteError) {
+    guard flushes != flushesCommits else { return }
+    // Not as a kept statement: this one works while it is prepared.
+    try script("PRAGMA synchronous = \(flushes ? "FULL" : "NORMAL")")
+    flushesCommits = flushes
+  }
+
   /// Commits what `body` returns, or rolls back and rethrows the first error, the one worth reading.
   ///
   /// Takes the write lock at once (`BEGIN IMMEDIATE`), so that it cannot meet a busy database half-way. A call within a
   /// transaction is a savepoint of its own: its failure undoes its own changes only.
-  public func transaction<T>(_ body: () throws -> T) throws -> T {
+  ///
+  /// - Parameter isFlushed: Whether this commit waits for the disk, as `setFlushesCommits` says it; `nil` for what that
+  ///   was told last. A transaction within another has no say.
+  public func transaction<T>(isFlushed: Bool? = nil, _ body: () throws -> T) throws -> T {
     let isNested = isInTransaction
+    let flushedBefore = flushesCommits
+    if let isFlushed, !isNested { try setFlushesCommits(isFlushed) }
+    defer { if !isNested { try? setFlushesCommits(flushedBefore) } }
     let name = "level\(savepointDepth)"
     try execute(isNested ? "SAVEPOINT \(name)" : "BEGIN IMMEDIATE")
     savepointDepth += 1

@@ -83,6 +83,30 @@ private final class Folder {
     #expect(try database.first("PRAGMA synchronous")?[0] == .integer(2))
   }
 
+  @Test("one commit may be let off waiting for the disk, again and again, and so may all but one")
+  func unflushedCommits() throws {
+    let folder = try Folder()
+    let database = try Database(path: folder.database)
+    func level() throws -> SQLiteValue? { try database.first("PRAGMA synchronous")?[0] }
+    let (full, normal) = (SQLiteValue.integer(2), SQLiteValue.integer(1))
+    for _ in 0..<3 {
+      #expect(try database.transaction(isFlushed: false) { try level() } == normal)
+      #expect(try database.transaction { try level() } == full)
+    }
+    #expect(throws: CancellationError.self) {
+      try database.transaction(isFlushed: false) { throw CancellationError() }
+    }
+    #expect(try level() == full)
+    // One within another has no say.
+    #expect(try database.transaction { try database.transaction(isFlushed: false) { try level() } } == full)
+    try database.setFlushesCommits(false)
+    for _ in 0..<3 {
+      #expect(try database.transaction { try level() } == normal)
+      #expect(try database.transaction(isFlushed: true) { try level() } == full)
+    }
+    #expect(try level() == normal)
+  }
+
   @Test("migrations run once, in order, and a failed one leaves the last good schema")
   func migrations() throws {
     let folder = try Folder()

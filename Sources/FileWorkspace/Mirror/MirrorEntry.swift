@@ -178,27 +178,42 @@ struct Mirror {
     }
   }
 
+  /// Keeps the entry of a row and a path of which there is none.
+  ///
+  /// - Returns: Whether there was none.
+  func saveNew(_ entry: MirrorEntry) throws -> Bool {
+    try database.execute(Self.insertNew, bindings(entry))
+    return database.changes > 0
+  }
+
   private func put(_ entry: MirrorEntry) throws {
+    try database.execute(Self.upsert, bindings(entry))
+  }
+
+  private static let insertNew = "\(insert) ON CONFLICT DO NOTHING"
+  private static let upsert = """
+    \(insert) ON CONFLICT (collection, key) DO UPDATE SET path = ?4, last_path = ?5, base = ?6, version = ?7,
+      written_key = ?8, key_due_at = ?9, inode = ?10, birth = ?11, size = ?12, mtime = ?13, ctime = ?14, hash = ?15,
+      was_seen = ?16, absent_since = ?17, is_held = ?18, read_at = ?19
+    """
+  private static let insert = """
+    INSERT INTO mirror (collection, key, key_values, path, last_path, base, version, written_key, key_due_at, inode,
+      birth, size, mtime, ctime, hash, was_seen, absent_since, is_held, read_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+    """
+
+  private func bindings(_ entry: MirrorEntry) -> [SQLiteValue] {
     let seen = entry.seen
-    try database.execute(
-      """
-      INSERT INTO mirror (collection, key, key_values, path, last_path, base, version, written_key, key_due_at, inode,
-        birth, size, mtime, ctime, hash, was_seen, absent_since, is_held, read_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
-      ON CONFLICT (collection, key) DO UPDATE SET path = ?4, last_path = ?5, base = ?6, version = ?7,
-        written_key = ?8, key_due_at = ?9, inode = ?10, birth = ?11, size = ?12, mtime = ?13, ctime = ?14, hash = ?15,
-        was_seen = ?16, absent_since = ?17, is_held = ?18, read_at = ?19
-      """,
-      [
-        .text(entry.collection), .text(entry.base.key.text), .text(Self.text(entry.base.key)), .optional(entry.path),
-        .text(entry.lastPath), .text(JSONValue.object(entry.base.values).serialized()), .optional(entry.base.version),
-        .optional(entry.base.writtenKey.map(Self.text)), .optional(entry.keyDueAt?.nanoseconds),
-        .optional(seen.map { Int64(bitPattern: $0.identity.inode) }), .optional(seen?.identity.born?.nanoseconds),
-        .optional(seen?.stamp.size), .optional(seen?.stamp.modified.nanoseconds),
-        .optional(seen?.stamp.changed.nanoseconds), .optional(seen?.hash.description),
-        .integer(entry.wasSeen ? 1 : 0), .optional(entry.absentSince?.nanoseconds), .integer(entry.isHeld ? 1 : 0),
-        .optional(seen?.readAt.nanoseconds),
-      ])
+    return [
+      .text(entry.collection), .text(entry.base.key.text), .text(Self.text(entry.base.key)), .optional(entry.path),
+      .text(entry.lastPath), .text(JSONValue.object(entry.base.values).serialized()), .optional(entry.base.version),
+      .optional(entry.base.writtenKey.map(Self.text)), .optional(entry.keyDueAt?.nanoseconds),
+      .optional(seen.map { Int64(bitPattern: $0.identity.inode) }), .optional(seen?.identity.born?.nanoseconds),
+      .optional(seen?.stamp.size), .optional(seen?.stamp.modified.nanoseconds),
+      .optional(seen?.stamp.changed.nanoseconds), .optional(seen?.hash.description),
+      .integer(entry.wasSeen ? 1 : 0), .optional(entry.absentSince?.nanoseconds), .integer(entry.isHeld ? 1 : 0),
+      .optional(seen?.readAt.nanoseconds),
+    ]
   }
 
   /// Forgets a row's file; its path stays reserved for the row's return.

@@ -10,25 +10,19 @@ struct MirrorJournal: WriteBackJournal {
   /// The sync that what is written belongs to.
   let sync: CurrentSync
 
-  func record(_ intents: [WriteBackIntent]) throws {
-    try client.transaction { transaction in
-      for intent in intents {
-        try transaction.database.execute(
-          "INSERT INTO write_intent VALUES (?, ?, ?)",
-          [.text(intent.temporary), .text(intent.replaced), .text(JSONValue.object(intent.json).serialized())])
-      }
-    }
-  }
-
-  func complete(_ settled: [SettledIntent]) throws {
-    guard !settled.isEmpty else { return }
+  func complete(_ settled: [SettledIntent], recording intents: [WriteBackIntent]) throws {
     try client.transaction { transaction in
       var record = SyncRecord(transaction)
       for one in settled {
         try advance(one, &record, transaction)
         for file in one.replaced { try store(file, transaction) }
       }
-      try forget(settled.map(\.intent), transaction)
+      if !settled.isEmpty { try forget(settled.map(\.intent), transaction) }
+      for intent in intents {
+        try transaction.database.execute(
+          "INSERT INTO write_intent VALUES (?, ?, ?)",
+          [.text(intent.temporary), .text(intent.replaced), .text(JSONValue.object(intent.json).serialized())])
+      }
     }
   }
 
@@ -51,21 +45,15 @@ struct MirrorJournal: WriteBackJournal {
     let mirror = Mirror(transaction)
     switch (settled.outcome, WriteContext(text: settled.intent.context)) {
     case (.written(let file), .row(let collection, let base)):
-      let known = try mirror.entry(collection, key: base.key)
-      try noteSynced(settled, file.hash, from: known?.base.values, to: base, collection, &record)
-      var entry =
-        known
-        ?? MirrorEntry(collection: collection, base: base, path: settled.intent.path, lastPath: settled.intent.path)
-      if entry.base.values != base.values { try mirror.keepEarlier(entry, at: client.now) }
-      entry.base = base
-      entry.path = settled.intent.path
-      entry.lastPath = settled.intent.path
+      let path = settled.intent.path
+      var entry = MirrorEntry(collection: collection, base: base, path: path, lastPath: path)
       entry.seen = SeenFile(file.status, file.hash, at: client.now)
-      entry.wasSeen = false
-      entry.absentSince = nil
-      entry.isHeld = false
-      entry.keyDueAt = nil
-      try mirror.save(entry)
+      // Of a file that comes new mostly nothing is known.
+      let isNew = try settled.intent.kind == .create && mirror.saveNew(entry)
+      let known = try isNew ? nil : mirror.entry(collection, key: base.key)
+      try noteSynced(settled, file.hash, from: known?.base.values, to: base, collection, &record)
+      if let known, known.base.values != base.values { try mirror.keepEarlier(known, at: client.now) }
+      if !isNew { try mirror.save(entry) }
       // The row may have moved on while its file was written; then the change is still to be looked at.
       if let table = collections[collection]?.table, try isCurrent(base, table, transaction) {
         try transaction.clearChange(table, base.key.text)

@@ -108,7 +108,7 @@ struct PathDecision {
     var reading = reading
     isCopyOverOriginal = false
     (olderText, hasProblem) = (nil, false)
-    let entry = try mirror.entry(path: reading.path)
+    let entry = try reading.newRow == nil ? mirror.entry(path: reading.path) : nil
     if let entry, case .row(var file) = reading.file, let key = file.key,
       workspace.recentRows.isCopy(key, of: entry.base.key, at: workspace.now)
     {
@@ -223,8 +223,8 @@ struct PathDecision {
     let key = base?.key ?? fileKey ?? workspace.newFileKeys[PathKey(reading.path)]
     let otherKey = fileKey.flatMap { $0 == base?.key ? nil : $0 }
     let input = ReconcileInput(
-      base: base, file: reading.file, row: try key.map(row) ?? .unknown,
-      otherRow: base == nil ? .unknown : try otherKey.map(row) ?? .unknown,
+      base: base, file: reading.file, row: try key.map { try row($0, reading.newRow) } ?? .unknown,
+      otherRow: base == nil ? .unknown : try otherKey.map { try row($0) } ?? .unknown,
       owner: try keyOwner(reading, besides: entry),
       mayWrite: true)
     if let base { entry?.base = base }
@@ -247,8 +247,10 @@ struct PathDecision {
   ///
   /// While writes are queued the version is the one that the first of them was made against: the queued values may hide
   /// others' changes, which whoever goes on from here has not seen.
-  func row(_ key: RowKey) throws -> RowReading {
-    let overlaid = try transaction.row(collection.table, key)
+  ///
+  /// - Parameter known: The row, where it has been read.
+  func row(_ key: RowKey, _ known: OverlaidRow? = nil) throws -> RowReading {
+    let overlaid = try known ?? transaction.row(collection.table, key)
     if let values = overlaid.values {
       let version = overlaid.pending.first.map { $0.write.base?.version } ?? overlaid.server?.version
       return .present(values: collection.fileValues(values), version: version)

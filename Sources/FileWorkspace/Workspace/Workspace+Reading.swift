@@ -16,6 +16,8 @@ struct PathReading: Sendable {
   var isEmpty = false
   /// Whether the file moved while it was read.
   var isUnsteady = false
+  /// The row for which the path was chosen just now, since nothing is known to have it.
+  var newRow: OverlaidRow?
 }
 
 extension Workspace {

@@ -30,12 +30,12 @@ extension Workspace {
     var last: String?
     var hasNew = false
     while true {
-      let (paths, free, next) = try client.transaction { transaction -> ([String], [String], String?) in
+      let (paths, free, next) = try client.transaction { transaction -> ([String], [PathReading], String?) in
         let mirror = Mirror(transaction)
         var sideNames = SideNames(try SideFiles(transaction).all(collection.folder), mainPath: mainPath)
         let mayComeBack = try mirror.hasFormerPaths(collection.folder)
         var unreadable: [[UInt8]]?
-        var (paths, free): ([String], [String]) = ([], [])
+        var (paths, free): ([String], [PathReading]) = ([], [])
         let changed = try transaction.changedKeys(collection.table, after: last, limit: rowBatchCount)
         for keyText in changed where seen.insert(keyText).inserted {
           hasNew = true
@@ -43,10 +43,14 @@ extension Workspace {
             if let path = entry.path { paths.append(path) }
           } else if try isShown(keyText, &unreadable, collection, transaction) {
             // That file is the row's once it can be read; another one would make it a copy.
-          } else if let (path, isFree) = try pathForNewFile(
+          } else if let (path, row) = try pathForNewFile(
             keyText, mayComeBack: mayComeBack, collection, transaction, &sideNames)
           {
-            if isFree { free.append(path) } else { paths.append(path) }
+            if let row {
+              free.append(PathReading(path: path, file: .absent, newRow: row))
+            } else {
+              paths.append(path)
+            }
           } else {
             try transaction.clearChange(collection.table, keyText)
           }
@@ -69,18 +73,19 @@ extension Workspace {
   /// - Parameters:
   ///   - paths: Where files may lie.
   ///   - free: Where none is known to lie, by names that were chosen for it. Nothing needs to be read there: a file that
-  ///     somebody makes meanwhile is met where ours would take its place, as it would be after a reading.
+  ///     somebody makes meanwhile is met where ours would take its place, as it would be after a reading. And a row that
+  ///     has moved on since is met when its file is booked.
   private func write(
-    _ paths: [String], _ free: [String], _ collection: Collection, through line: inout NewFileLine,
+    _ paths: [String], _ free: [PathReading], _ collection: Collection, through line: inout NewFileLine,
     _ report: inout WorkspaceReport
   ) throws {
     try watchGit()
     guard gitWork == nil else {
-      for path in paths + free { lookAgain.insert(PathKey(path)) }
+      for path in paths + free.map(\.path) { lookAgain.insert(PathKey(path)) }
       return
     }
     let readings =
-      files.withFoldersOpen { paths.map { read($0, collection) } } + free.map { PathReading(path: $0, file: .absent) }
+      files.withFoldersOpen { paths.map { read($0, collection) } } + free
     guard let decided = try decide(readings, collection, &report) else { return }
     var again = decided.again
     perform(decided.sideWork, &report, again: &again)
@@ -121,23 +126,23 @@ extension Workspace {
     return texts.contains { RowFile.shows(key, in: $0, collection.settings) }
   }
 
-  /// The path for a row that has no file yet, and whether its name was chosen since nothing is known to have it; `nil` when
-  /// there is no such row.
+  /// The path for a row that has no file yet, with the row where its name was chosen since nothing is known to have it;
+  /// `nil` when there is no such row.
   private func pathForNewFile(
     _ keyText: String, mayComeBack: Bool, _ collection: Collection, _ transaction: EngineTransaction,
     _ sideNames: inout SideNames
-  ) throws -> (path: String, isFree: Bool)? {
+  ) throws -> (path: String, row: OverlaidRow?)? {
     guard let key = collection.key(text: keyText) else { return nil }
     // Beside a side file of its own, also where nothing waits any more and that is to be closed.
     if let path = sideNames.path(of: keyText), try Mirror(transaction).entry(path: path) == nil {
       newFileKeys[PathKey(path)] = key
-      return (path, false)
+      return (path, nil)
     }
-    let row = try transaction.row(collection.table, key).values
+    let row = try transaction.row(collection.table, key)
     // A row that is gone may still have something for a person to settle, which stands beside its file's place.
-    guard let values = try row ?? transaction.conflictedMutations(collection.table, key).last?.write.values else {
-      return nil
-    }
+    guard
+      let values = try row.values ?? transaction.conflictedMutations(collection.table, key).last?.write.values
+    else { return nil }
     try loadNames(collection, transaction)
     let taken = takenNames[collection.folder] ?? TakenNames()
     func isTaken(_ name: String) -> Bool {
@@ -153,14 +158,14 @@ extension Workspace {
       let name = FileNames.fileName(title: title, id: keyText) { isTaken($0) }
       path = WorkspacePath.joined(collection.folder, name)
     }
-    if row == nil {
+    if row.values == nil {
       sideNames.reserve(path, for: keyText)
     } else {
       // In place: a copy of all names for each new file would take a time that grows with the square of their number.
       takenNames[collection.folder, default: TakenNames()].insert(WorkspacePath.name(of: path))
     }
     newFileKeys[PathKey(path)] = key
-    return (path, row != nil)
+    return (path, row.values == nil ? nil : row)
   }
 
   /// Writes the keys that are due into their files.

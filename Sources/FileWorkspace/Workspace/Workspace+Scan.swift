@@ -57,13 +57,11 @@ extension Workspace {
   public func seeWrittenFiles() throws {
     try seeWrittenPhotos()
     for collection in collections where try client.read({ try Mirror($0).hasUnseen(collection.folder) }) {
-      guard let found = try? scanner.scan(collection.folder, known: [:], identity: folderIdentities[collection.folder])
-      else {
-        continue
-      }
+      let unseen = try client.read { try Mirror($0).unseenFiles(collection.folder) }
+      let identity = folderIdentities[collection.folder]
+      guard let found = try? scanner.scan(collection.folder, known: unseen, identity: identity) else { continue }
       try client.transaction { transaction in
         let mirror = Mirror(transaction)
-        let unseen = try mirror.unseenFiles(collection.folder)
         let seen = found.files.filter { unseen[PathKey($0.path)]?.stamp == $0.status.stamp }
         if seen.count == unseen.count {
           try mirror.setAllSeen(collection.folder)

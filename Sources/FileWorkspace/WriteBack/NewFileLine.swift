@@ -35,22 +35,19 @@ struct NewFileLine {
   mutating func finish() -> [Ended] { moveOn(nil) + moveOn(nil) }
 
   private mutating func moveOn(_ next: Batch?) -> [Ended] {
-    // First this: a journal that holds the plans of one batch alone forgets them all at once.
-    let ended = naming.map { ($0.work, writeBack.completed($0.underway.result())) }
-    (making, naming) = (next, making.map(record))
-    return ended.map { [$0] } ?? []
+    let (named, made) = (naming, making)
+    var recorded = made?.underway.result() ?? WriteBackBatch(count: 0)
+    let outcomes = writeBack.completed(named?.underway.result() ?? WriteBackBatch(count: 0), recording: &recorded)
+    (making, naming) = (next, made.map { Batch(work: $0.work, underway: swap(recorded)) })
+    return named.map { [($0.work, outcomes)] } ?? []
   }
 
-  private func record(_ batch: Batch) -> Batch {
+  private func swap(_ recorded: WriteBackBatch) -> WorkUnderway<WriteBackBatch> {
     let writeBack = writeBack
-    var prepared = batch.underway.result()
-    writeBack.record(&prepared)
-    let recorded = prepared
-    let underway = writeBack.files.begin {
+    return writeBack.files.begin {
       var batch = recorded
       writeBack.files.withFoldersOpen { writeBack.swap(&batch) }
       return batch
     }
-    return Batch(work: batch.work, underway: underway)
   }
 }

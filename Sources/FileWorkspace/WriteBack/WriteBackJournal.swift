@@ -112,12 +112,9 @@ public struct SettledIntent: Sendable, Hashable {
 ///
 /// Calls block. What a call was given is on the disk when it returns; a call that throws has stored nothing.
 public protocol WriteBackJournal: Sendable {
-  /// Stores intents before anything is swapped.
-  func record(_ intents: [WriteBackIntent]) throws
-
   /// In one transaction: advances the bases of what was written or removed, keeps what lay there before for an undo,
-  /// stores the replaced files, drops the intents.
-  func complete(_ settled: [SettledIntent]) throws
+  /// stores the replaced files, drops the intents; and stores those of what is to be swapped next.
+  func complete(_ settled: [SettledIntent], recording intents: [WriteBackIntent]) throws
 
   /// The intents that were recorded and never completed.
   func pendingIntents() throws -> [WriteBackIntent]

@@ -100,9 +100,18 @@ extension EngineTransaction {
   }
 
   /// Keeps a row that the server showed, and tells whether its values are new.
-  func learnRow(_ table: TableDescription, _ key: RowKey, _ values: JSONObject) throws -> Bool {
-    let before = try cachedRow(table.name, key)
+  ///
+  /// - Parameter isLikelyNew: Whether most such rows were never seen before, so that it pays to keep it first and look
+  ///   only when there is one.
+  func learnRow(
+    _ table: TableDescription, _ key: RowKey, _ values: JSONObject, isLikelyNew: Bool = false
+  ) throws -> Bool {
     let version = table.version(of: values)
+    if isLikelyNew, try storeNew(table.name, key, values: values, version: version) {
+      try noteChange(table.name, key)
+      return true
+    }
+    let before = try cachedRow(table.name, key)
     guard before != CachedRow(values: values, version: version, isStale: false) else {
       news.add(.mirrored(key: key.text), schema: schema, table: table.name)
       return false
@@ -172,6 +181,21 @@ extension EngineTransaction {
       """,
       [.text(user), .text(table.name), .integer(Int64(limit))]
     ).compactMap { $0.text("key") }
+  }
+
+  /// Keeps a row where none is known; tells whether it did.
+  private func storeNew(_ table: String, _ key: RowKey, values: JSONObject, version: String?) throws -> Bool {
+    try database.execute(
+      """
+      INSERT INTO cached_row (user_id, table_name, key, body, version, is_stale) VALUES (?, ?, ?, ?, ?, 0)
+      ON CONFLICT (user_id, table_name, key) DO NOTHING
+      """,
+      [
+        .text(user), .text(table), .text(key.text), .text(JSONValue.object(values).serialized()), .optional(version),
+      ])
+    guard database.changes > 0 else { return false }
+    news.add(.mirrored(key: key.text), schema: schema, table: table)
+    return true
   }
 
   private func store(_ table: String, _ key: RowKey, values: JSONObject?, version: String?, isStale: Bool) throws {

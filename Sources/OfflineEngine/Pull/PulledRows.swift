@@ -88,15 +88,18 @@ extension TablePull {
   /// Keeps the rows of an answer, and how far the pull has come with them, in one transaction.
   ///
   /// A row that was learned of since it was asked for is read again: which of the two is newer nobody can tell.
+  ///
+  /// - Parameter state: How far the first sweep has come; its end is yet to be committed.
   mutating func keep(_ page: PulledPage, _ state: PullState? = nil) throws(SyncFailure) {
-    let changed = try commit { transaction in
+    // The pages of a first sweep can be read again; what is made of them, and the sweep's end, waits for the disk.
+    let changed = try client.commit(isFlushed: state == nil) { transaction in
       let newer = page.read.newerKeys()
       var changed = 0
       for row in page.rows {
         guard let key = table.key(of: row) else { continue }
         if newer.contains(key.text) {
           try transaction.setStale(table.name, key)
-        } else if try transaction.learnRow(table, key, row) {
+        } else if try transaction.learnRow(table, key, row, isLikelyNew: state != nil) {
           changed += 1
         }
       }

@@ -63,12 +63,17 @@ public final class EngineStore: Sendable {
   /// Commits what `body` did for `user`, or nothing of it.
   ///
   /// The transaction hook of the design: a caller may write to its own tables in the same transaction.
-  public func transaction<T: Sendable>(user: String, _ body: (EngineTransaction) throws -> T) throws -> T {
+  ///
+  /// - Parameter isFlushed: Whether the commit waits for the disk. Without, a power cut may take it, with all that came
+  ///   behind it and did not wait either: for what can be had again.
+  public func transaction<T: Sendable>(
+    user: String, isFlushed: Bool = true, _ body: (EngineTransaction) throws -> T
+  ) throws -> T {
     let (result, hasWritten) = try lock.withLock { _ in
       let news = TransactionNews()
       let before = database.totalChanges
       let transaction = transaction(user, news)
-      let result = try database.transaction {
+      let result = try database.transaction(isFlushed: isFlushed) {
         let result = try body(transaction)
         try beforeCommit?()
         return result

@@ -120,12 +120,8 @@ extension StorageService {
   /// A transaction that outlives a power cut, and all before it: where a file goes once its row is gone.
   func durably<Result: Sendable>(_ work: @Sendable (Database) throws -> Result) throws(StorageError) -> Result {
     // What is in memory is lost with the process, whatever it is told.
-    guard files.isLasting else { return try used { database in try database.transaction { try work(database) } } }
-    return try used { database in
-      try database.execute("PRAGMA synchronous = FULL")
-      defer { try? database.execute("PRAGMA synchronous = NORMAL") }
-      return try database.transaction { try work(database) }
-    }
+    let isLasting = files.isLasting
+    return try used { database in try database.transaction(isFlushed: isLasting) { try work(database) } }
   }
 }
 

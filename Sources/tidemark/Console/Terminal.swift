@@ -50,13 +50,10 @@ struct Terminal: Sendable {
 
   /// The text with everything escaped that could move a cursor, start a line or turn the reading direction.
   static func safe(_ text: String) -> String {
+    // Most texts are plain, and a category takes a look into a table.
+    if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return text }
     var shown = ""
     for scalar in text.unicodeScalars {
-      // Most texts are plain, and a category takes a look into a table.
-      if (" "..."~").contains(scalar) {
-        shown.unicodeScalars.append(scalar)
-        continue
-      }
       switch scalar.properties.generalCategory {
       case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
         shown += "\\u{\(String(scalar.value, radix: 16))}"

@@ -22,19 +22,12 @@ final class MemoryJournal: WriteBackJournal {
 
   func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
 
-  func record(_ intents: [WriteBackIntent]) throws {
+  func complete(_ settled: [SettledIntent], recording intents: [WriteBackIntent]) throws {
     if isDead() { throw JournalFailure() }
     try state.withLock { state in
-      if state.failsRecord { throw JournalFailure() }
-      state.recordCount += 1
+      if state.failsComplete && !settled.isEmpty || state.failsRecord && !intents.isEmpty { throw JournalFailure() }
+      if !intents.isEmpty { state.recordCount += 1 }
       state.intents += intents
-    }
-  }
-
-  func complete(_ settled: [SettledIntent]) throws {
-    if isDead() { throw JournalFailure() }
-    try state.withLock { state in
-      if state.failsComplete { throw JournalFailure() }
       let done = Set(settled.map(\.intent))
       state.intents.removeAll { done.contains($0) }
       state.settled += settled

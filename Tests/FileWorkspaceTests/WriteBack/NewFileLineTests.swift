@@ -64,6 +64,23 @@ struct NewFileLineTests {
     #expect(!world.files.person.paths().contains { $0.hasPrefix(StateFolder.temporary + "/") })
   }
 
+  @Test("a journal that fails between two batches leaves the first to be settled, and gives the second up")
+  func refusedBetween() throws {
+    let world = try WriteBackWorld(holdsOldText: false)
+    var line = NewFileLine(world.writeBack())
+    var ended = line.begin(["a"].map(Self.work)) + line.begin(["b"].map(Self.work))
+    world.journal.change { $0.failsRecord = true }
+    ended += line.begin(["c"].map(Self.work))
+    world.journal.change { $0.failsRecord = false }
+    ended += line.finish()
+    #expect(ended.map { $0.outcomes.map(\.word) } == [["unsettled"], ["failed"], ["written"]])
+    #expect(world.files.person.bytes(Self.path("b")) == nil)
+    let settled = world.writeBack().settle(try world.journal.pendingIntents())
+    #expect(settled.map(\.outcome.word) == ["written"])
+    #expect(world.files.person.bytes(Self.path("a")) == Self.text("a"))
+    #expect(try world.journal.pendingIntents().isEmpty)
+  }
+
   @Test("the program may die at any moment of it, and the next one ends it", arguments: Death.allCases)
   func dies(death: Death) throws {
     let count = try Self.operations()
