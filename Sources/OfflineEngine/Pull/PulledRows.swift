@@ -89,17 +89,19 @@ extension TablePull {
   ///
   /// A row that was learned of since it was asked for is read again: which of the two is newer nobody can tell.
   ///
-  /// - Parameter state: How far the first sweep has come; its end is yet to be committed.
-  mutating func keep(_ page: PulledPage, _ state: PullState? = nil) throws(SyncFailure) {
-    // The pages of a first sweep can be read again; what is made of them, and the sweep's end, waits for the disk.
-    let changed = try client.commit(isFlushed: state == nil) { transaction in
+  /// - Parameter isFirstSweep: Whether it is a page of the table's first sweep: its rows are new, and it can be read again
+  ///   after a power cut, so that only what is made of it, and the sweep's end, waits for the disk.
+  mutating func keep(
+    _ page: PulledPage, _ state: PullState? = nil, isFirstSweep: Bool = false
+  ) throws(SyncFailure) {
+    let changed = try client.commit(isFlushed: !isFirstSweep) { transaction in
       let newer = page.read.newerKeys()
       var changed = 0
       for row in page.rows {
         guard let key = table.key(of: row) else { continue }
         if newer.contains(key.text) {
           try transaction.setStale(table.name, key)
-        } else if try transaction.learnRow(table, key, row, isLikelyNew: state != nil) {
+        } else if try transaction.learnRow(table, key, row, isLikelyNew: isFirstSweep) {
           changed += 1
         }
       }
