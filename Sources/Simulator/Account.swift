@@ -66,10 +66,15 @@ struct Account {
     if !open.isEmpty { complaints.append("\(open.count) write-backs are neither done nor undone") }
     let problems = Set(try device.texts("SELECT path AS text FROM problem"))
     let names = Set(device.names)
-    // Whatever waits for a person stands beside its row's file.
+    // Whatever waits for a person stands beside its row's file; beside one that cannot be taken it stands once a person has
+    // mended that, and one of which nothing is known may be any row's.
+    let unknown = try device.texts(
+      "SELECT path AS text FROM problem WHERE path NOT IN (SELECT path FROM mirror WHERE path IS NOT NULL)")
     for key in try device.texts("SELECT DISTINCT key_values AS text FROM mutation WHERE list <> 'queued' ORDER BY 1") {
       let sides = try device.texts("SELECT path AS text FROM side_file WHERE key = '\(key)'")
-      if sides.allSatisfy({ !names.contains(WorkspacePath.name(of: $0)) && !problems.contains($0) }) {
+      let own = try device.texts("SELECT path AS text FROM mirror WHERE key_values = '\(key)' AND path IS NOT NULL")
+      let isShown = sides.contains { names.contains(WorkspacePath.name(of: $0)) }
+      if !isShown, unknown.isEmpty, problems.isDisjoint(with: sides + own) {
         complaints.append("nothing in the folder shows what waits of \(key)")
       }
     }

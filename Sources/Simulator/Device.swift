@@ -36,8 +36,8 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   var photoAccident: (pictures: Set<Int>, rowCount: Int)?
   /// The keys of rows with a write on its way, and those of them of which an earlier one was not heard of again.
   private var onTheWay: (keys: Set<String>, inDoubt: Set<String>) = ([], [])
-  /// The versions of rows as the last update from here has left them.
-  var updates: [String: JSONValue] = [:]
+  /// The last update of each row that was made from here, and the version that it left.
+  var updates: [String: (body: [UInt8]?, version: JSONValue)] = [:]
   /// The rows' keys in files when they were copied, by the names of the copies.
   var copiedKeys: [String: String] = [:]
   /// The texts of files that an editor has removed and is about to write again.
@@ -313,9 +313,9 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
 
   /// Notes that the answer to a write of some rows has come.
   ///
-  /// - Returns: Whether one of them was written before without an answer.
+  /// - Returns: Whether one of them was ever written without an answer.
   func noteHeard(_ keys: Set<String>) -> Bool {
-    defer { onTheWay = (onTheWay.keys.subtracting(keys), onTheWay.inDoubt.subtracting(keys)) }
+    onTheWay.keys.subtract(keys)
     return !onTheWay.inDoubt.isDisjoint(with: keys)
   }
 
@@ -387,6 +387,8 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   func mount() {
     guard !isMounted else { return }
     world.trace("\(name): the folder is mounted again")
+    // A person's word that is just being taken finds it there.
+    if isCommanded { accident = [] }
     try? files.person.rename(Self.away, "tasks")
     try? files.makeNamesDurable([""])
   }

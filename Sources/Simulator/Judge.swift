@@ -55,7 +55,7 @@ struct Judge: Sendable {
       patience.end.store(world.timeline.now + seconds * 1_000_000_000, ordering: .relaxed)
     }
     // Nobody else writes, and nothing goes wrong: a write that finds its row moved on was guarded with too old a version,
-    // unless it was sent before and nobody knows what came of that.
+    // unless one to the row was sent before and nobody knew what came of that: what was queued behind it is asked about.
     let isInDoubt = device.noteHeard(writtenKeys(request))
     let isWrite = request.method == "PATCH" || request.method == "DELETE"
     if isWrite, answer.status == 200, answer.body == Array("[]".utf8), world.isUndisturbed, !isInDoubt {
@@ -72,7 +72,7 @@ struct Judge: Sendable {
     let updated = request.method == "PATCH" && request.url.hasPrefix(Self.tablePath) ? writtenKeys(request) : []
     let rows = updated.sorted().map { (id: $0, row: world.server.row($0)) }
     let answer = world.server.answer(request, with: fault)
-    for (id, row) in rows { judgeUpdate(of: id, before: row) }
+    for (id, row) in rows { judgeUpdate(of: id, request, before: row) }
     if let photos { judge(request, before: photos) }
     if request.method == "POST", request.url.hasPrefix(Self.tablePath) { world.noteNewRows(of: device.user.id) }
     if isDelete {
@@ -86,12 +86,17 @@ struct Judge: Sendable {
   }
 
   /// An update that the server has taken already is not made a second time: it would pass for another change.
-  private func judgeUpdate(of id: String, before: JSONObject?) {
+  ///
+  /// Another one may say what the row says already: what the server has filled in, typed by somebody who has not seen it.
+  private func judgeUpdate(of id: String, _ request: HTTPRequest, before: JSONObject?) {
     guard var before, var after = world.server.row(id), before != after else { return }
-    let isOwn = device.updates.updateValue(after["updated_at"] ?? .null, forKey: id) == before["updated_at"]
+    let last = device.updates.updateValue((request.body, after["updated_at"] ?? .null), forKey: id)
+    let isMadeBefore = last.map { $0.body == request.body && $0.version == before["updated_at"] } ?? false
     before["updated_at"] = nil
     after["updated_at"] = nil
-    if isOwn, before == after { world.complain("\(device.name): \(id) is updated again to what it says already") }
+    if isMadeBefore, before == after {
+      world.complain("\(device.name): \(id) is updated again to what it says already")
+    }
   }
 
   /// What nobody removed is not deleted, and what was removed by accident waits for a person's word.

@@ -58,10 +58,14 @@ struct MirrorJournal: WriteBackJournal {
       if let table = collections[collection]?.table, try isCurrent(base, table, transaction) {
         try transaction.clearChange(table, base.key.text)
       }
-    case (.newerSave, .row(let collection, let base)):
+    case (.newerSave(let found), .row(let collection, let base)):
+      guard var known = try mirror.entry(collection, key: base.key) else { break }
       // What came out between look and swap was made of the text before: its base is needed to tell what was edited.
-      if let known = try mirror.entry(collection, key: base.key), known.base.values != base.values {
-        try mirror.keepEarlier(known, at: client.now)
+      if known.base.values != base.values { try mirror.keepEarlier(known, at: client.now) }
+      if settled.isFollowed, case .file(_, let status) = found {
+        // By its number it is found to have moved.
+        known.seen?.identity = status.identity
+        try mirror.save(known)
       }
     case (.written(let file), .side(let path)):
       try SideFiles(transaction).setDurable(path, file.status)

@@ -12,7 +12,7 @@ enum SettleDecision: Sendable, Hashable {
   case exists
   /// Our text lies at the path, and a newer save waits in the temporary place: swap back.
   case putBack
-  /// The path is free, and its file waits in the temporary place.
+  /// The path is free, and a newer save waits in the temporary place: it goes where our text went, or else to the path.
   case moveBackTemporary
   /// The path is free, and its file waits among the replaced ones.
   case moveBackReplaced

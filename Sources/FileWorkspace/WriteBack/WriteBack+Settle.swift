@@ -28,8 +28,7 @@ extension WriteBack {
     case .putBack:
       return try putBack(intent, newer: temporary)
     case .moveBackTemporary:
-      try files.moveNoReplace(intent.temporary, intent.path)
-      return SettledIntent(intent: intent, outcome: .newerSave(temporary.found))
+      return try moveBack(intent, newer: temporary)
     case .moveBackReplaced:
       try files.moveNoReplace(intent.replaced, intent.path)
       let outcome: WriteBackOutcome =

@@ -88,13 +88,11 @@ extension WriteBack {
         try files.exchange(intent.temporary, intent.path)
       } catch {
         guard case .absent = error, try files.status(intent.path) == nil else { throw error }
-        // Whoever removed or renamed what lay there saw our text or an older save, never this one.
         do {
-          try files.moveNoReplace(intent.temporary, intent.path)
+          return try moveBack(intent, newer: newer)
         } catch .exists {
           continue
         }
-        return SettledIntent(intent: intent, outcome: .newerSave(newer.found))
       }
       let out = try files.look(intent.temporary, bytesMax: bytesMax)
       let isExpected =
@@ -109,6 +107,33 @@ extension WriteBack {
     let aside = try files.look(intent.temporary, bytesMax: bytesMax)
     let found = try files.look(intent.path, bytesMax: bytesMax)
     return try settled(intent, found, asideIn: intent.temporary, aside, isPersons: true)
+  }
+
+  /// Puts a newer save, which our swap took out, to where our text has gone from its path since, or else to the path itself.
+  ///
+  /// Whoever removed or renamed what lay there saw our text, never this one, and meant the file that they had saved.
+  func moveBack(_ intent: WriteBackIntent, newer: Sighting) throws(FileSystemError) -> SettledIntent {
+    guard let place = try placeOfOurs(intent) else {
+      try files.moveNoReplace(intent.temporary, intent.path)
+      return SettledIntent(intent: intent, outcome: .newerSave(newer.found))
+    }
+    var followed = intent
+    followed.path = place
+    var settled = try putBack(followed, newer: newer)
+    (settled.intent, settled.isFollowed) = (intent, true)
+    return settled
+  }
+
+  /// Where in its folder our file lies now, under another name.
+  private func placeOfOurs(_ intent: WriteBackIntent) throws(FileSystemError) -> String? {
+    guard let new = intent.new else { return nil }
+    let folder = WorkspacePath.folder(of: intent.path)
+    do {
+      let names = try files.list(folder).entries.filter { $0.status.identity == new.identity }.map(\.name)
+      return names.min().map { WorkspacePath.joined(folder, $0) }
+    } catch .absent {
+      return nil
+    }
   }
 
   private func isOurs(_ sighting: Sighting, _ intent: WriteBackIntent) -> Bool {

@@ -96,6 +96,8 @@ public struct SettledIntent: Sendable, Hashable {
   public var replaced: [ReplacedFile]
   /// The text that left the path, where it is known.
   public var former: [UInt8]?
+  /// Whether a newer save was put where somebody had moved our text meanwhile: that is the file of the row now.
+  public var isFollowed = false
 
   /// Makes a settled intent.
   public init(

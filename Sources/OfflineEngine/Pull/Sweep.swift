@@ -32,7 +32,11 @@ extension TablePull {
         if let newest { advance(&state, to: newest) }
         state.firstKey = lastKey
       }
-      if readsWhole { try keep(page, isFirst ? state : nil, isFirstSweep: isFirst) } else { try await fetchDiffering(page) }
+      if readsWhole {
+        try keep(page, isFirst ? state : nil, isFirstSweep: isFirst)
+      } else {
+        try await fetchDiffering(page)
+      }
       after = lastKey
       showedRows = true
       if page.isWhole { break }

@@ -47,6 +47,42 @@ struct WriteBackTwoSavesTests {
     }
   }
 
+  @Test(
+    "a save that a kill leaves beside our text is the file that its person moves before the next start",
+    arguments: [false, true], Death.allCases)
+  func movedBeforeSettled(byRename: Bool, death: Death) throws {
+    let moved = "tasks/b.json"
+    let count = try WriteBackFaultTests.operations(.replace, .init())
+    for dying in 1...(count + 4) {
+      let world = try WriteBackWorld()
+      let writeBack = try world.warmWriteBack()
+      let wasSaved = Mutex(false)
+      world.files.beforeEachOperation { _, operation in
+        guard operation == "swap", wasSaved.withLock({ !$0 }) else { return }
+        wasSaved.withLock { $0 = true }
+        if byRename { try? world.files.person.saveByRename(WriteBackWorld.path, WriteBackWorld.saved) }
+        if !byRename { try? world.files.person.saveDurably(WriteBackWorld.path, WriteBackWorld.saved) }
+        world.files.person.sync()
+      }
+      world.files.plan(.stopAfter, atOperation: dying)
+      _ = writeBack.apply([world.item()])
+      world.files.beforeEachOperation(nil)
+      switch death {
+      case .kill: world.restart()
+      case .powerLossKeepingLittle: world.files.crash { _ in 0 }
+      case .powerLossKeepingMuch: world.files.crash { $0 - 1 }
+      case .powerLossMixed: world.files.crash { $0 / 2 }
+      }
+      guard world.text != nil, wasSaved.withLock({ $0 }) else { continue }
+      try world.files.person.rename(WriteBackWorld.path, moved)
+      let settled = world.writeBack().settle(try world.journal.pendingIntents())
+      let comment: Comment = "killed after operation \(dying): \(settled.map(\.outcome.word))"
+      #expect(world.files.person.bytes(moved) == WriteBackWorld.saved, comment)
+      #expect(world.text == nil, comment)
+      #expect(try world.journal.pendingIntents().isEmpty, comment)
+    }
+  }
+
   @Test("three saves, each over ours while it is put back, end with the newest at the path")
   func newestWins() throws {
     let world = try WriteBackWorld()
