@@ -73,7 +73,7 @@ private func newFile(_ file: FileRow, _ input: ReconcileInput) -> [ReconcileStep
   switch input.row {
   case .unknown: return [.insert(values: file.values, key: key)]
   case .deletedHere(mayBeSent: false): return [.takeBackDelete(key)]
-  case .gone, .deletedHere: return [.problem(.deletedKey(key))]
+  case .gone, .goneUnanswered, .deletedHere: return [.problem(.deletedKey(key))]
   case .refusedInsert(let entry, _): return [.retryInsert(entry: entry, values: file.values)]
   case .present(let values, let version):
     let differing = edit(file.values, from: values)
@@ -87,6 +87,7 @@ private func newFile(_ file: FileRow, _ input: ReconcileInput) -> [ReconcileStep
 private func missingFile(_ base: FileBase, _ input: ReconcileInput) -> [ReconcileStep] {
   switch input.row {
   case .gone, .deletedHere: [.forget]
+  case .goneUnanswered: []
   case .unknown: [.forget]
   case .present, .refusedInsert: [.delete]
   }
@@ -106,6 +107,7 @@ private func knownFile(_ base: FileBase, _ file: FileRow, _ input: ReconcileInpu
   switch input.row {
   case .gone, .deletedHere:
     return columns.isEmpty ? [.trashFile] : [.holdEdit(columns: columns)]
+  case .goneUnanswered: return []
   case .unknown:
     // The row never came to be: its insert was dropped. The file stays; the next edit offers it again.
     return columns.isEmpty ? [] : [.insert(values: base.values.overlaid(with: file.values), key: base.key)]

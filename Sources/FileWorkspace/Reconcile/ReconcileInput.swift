@@ -60,6 +60,8 @@ public enum RowReading: Sendable, Hashable {
   case present(values: JSONObject, version: String?)
   /// The server showed it once and does not any more.
   case gone
+  /// The same, while an edit made here is yet to be answered: what becomes of that is settled with the file.
+  case goneUnanswered
   /// A delete of it is queued, and perhaps sent already.
   case deletedHere(mayBeSent: Bool)
   /// Its insert was refused: the numbered entry of the rejected list is all there is of it.

@@ -11,7 +11,7 @@ extension PathDecision {
     var hasProblem = false
     var isFileWritten = false
     var waitsForSides: Bool?
-    var keepsChange = isWaiting
+    var keepsChange = isWaiting || waitsForAnswer
     closesSide = false
     for step in steps {
       switch step {
@@ -48,7 +48,8 @@ extension PathDecision {
     let isUpdated = steps.contains { if case .update = $0 { true } else { false } }
     // A file that is gone gets no key: its absence is the scan's to judge.
     let isThere = if case .row = reading.file { true } else { false }
-    let isKeyDue = isThere && !waits && !isUpdated && (entry?.keyDueAt.map { $0 <= workspace.now } ?? false)
+    let mayTakeKey = isThere && !waits && !isUpdated && !waitsForAnswer
+    let isKeyDue = mayTakeKey && (entry?.keyDueAt.map { $0 <= workspace.now } ?? false)
     // Whether a file that is to be written has a problem, its writing will tell.
     if !isFileWritten, !isKeyDue { try clearProblem(reading.path) }
     guard !waits, !isFileWritten else { return false }

@@ -71,6 +71,9 @@ struct PathDecision {
   private var hasProblem = false
   /// Whether a change of the path in hand waits for an editor.
   var isWaiting = false
+  /// Whether what the path in hand says is settled only once an edit of its row is answered: until then nothing is written
+  /// over it.
+  var waitsForAnswer = false
   /// Whether the file in hand was its own row's copy until it was moved here, so that it says the copy's key.
   var isCopyOverOriginal = false
   /// Whether the file in hand was a new one without a key until it was moved here.
@@ -228,6 +231,7 @@ struct PathDecision {
       owner: try keyOwner(reading, besides: entry),
       mayWrite: true)
     if let base { entry?.base = base }
+    waitsForAnswer = input.row == .goneUnanswered
     let steps = reconcile(input)
     // Whether an editor has the file open is looked up only where it makes a difference.
     let careful = reconcile(with(input) { $0.mayWrite = false })
@@ -263,7 +267,8 @@ struct PathDecision {
     }) {
       return .refusedInsert(entry: refused.id, values: collection.fileValues(refused.write.values))
     }
-    return overlaid.isGone ? .gone : .unknown
+    guard overlaid.isGone else { return .unknown }
+    return overlaid.pending.isEmpty ? .gone : .goneUnanswered
   }
 
   private func keyOwner(_ reading: PathReading, besides entry: MirrorEntry?) throws -> KeyOwner {
@@ -289,14 +294,19 @@ struct PathDecision {
   /// text, which was to be looked at only here.
   private mutating func isNewFile(_ reading: PathReading, over known: MirrorEntry) throws -> Bool {
     isNewOverKnown = false
-    guard case .row(let file) = reading.file, file.key == nil, let maker = try owner(of: reading, besides: known),
+    guard case .row(let file) = reading.file, file.key == nil, var maker = try owner(of: reading, besides: known),
       workspace.recentRows.isNew(maker.base.key, at: workspace.now), let seen = known.seen
     else { return false }
-    if seen.identity == reading.content?.status.identity { return true }
-    // Where the known file was moved away first, the new one only takes its name.
-    let found = try numbers ?? Set(workspace.files.list(collection.folder).entries.map(\.status.identity))
-    numbers = found
-    return !found.contains(seen.identity)
+    if seen.identity != reading.content?.status.identity {
+      // Where the known file was moved away first, the new one only takes its name.
+      let found = try numbers ?? Set(workspace.files.list(collection.folder).entries.map(\.status.identity))
+      numbers = found
+      if found.contains(seen.identity) { return false }
+    }
+    // By its number it would be taken for the new one's file that was moved, once that is not so new any more.
+    maker.seen = nil
+    try mirror.save(maker)
+    return true
   }
 
   /// Whether a row's file still lies at its path, and not another row's that was moved there.

@@ -273,7 +273,7 @@ struct AbsenceDecision {
     try decision.mirror.remove(entry)
     if let path = entry.path { decision.result.namesFreed.append(WorkspacePath.name(of: path)) }
     switch try decision.row(entry.base.key) {
-    case .gone, .deletedHere, .unknown: break
+    case .gone, .goneUnanswered, .deletedHere, .unknown: break
     case .refusedInsert(let refused, _):
       try decision.transaction.dismissRejectedMutation(refused)
     case .present(let values, let version):

@@ -33,9 +33,10 @@ struct ReconcilePropertyTests {
     }
 
     mutating func row() -> RowReading {
-      switch Int.random(in: 0..<8, using: &random) {
+      switch Int.random(in: 0..<9, using: &random) {
       case 0: .unknown
       case 1: .gone
+      case 8: .goneUnanswered
       case 2: .deletedHere(mayBeSent: chance(2))
       case 3: .refusedInsert(entry: 1, values: values())
       default: .present(values: values(), version: version())

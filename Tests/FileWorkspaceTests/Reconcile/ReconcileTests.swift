@@ -69,6 +69,18 @@ struct ReconcileTests {
       ReconcileInput(base: base(), file: .absent, row: .refusedInsert(entry: 3, values: b)), [.delete]),
     Row("b b gone: to the trash", ReconcileInput(base: base(), file: file(b), row: .gone), [.trashFile]),
     Row(
+      "b b gone while an edit is unanswered: left alone until it is",
+      ReconcileInput(base: base(), file: file(b), row: .goneUnanswered), []),
+    Row(
+      "b f gone while an edit is unanswered: the further one waits, too",
+      ReconcileInput(base: base(), file: file(f), row: .goneUnanswered), []),
+    Row(
+      "b absent, row gone while an edit is unanswered: left alone until it is",
+      ReconcileInput(base: base(), file: .absent, row: .goneUnanswered), []),
+    Row(
+      "— f with the id of a row that is gone while an edit is unanswered: a problem",
+      ReconcileInput(base: nil, file: file(f), row: .goneUnanswered), [.problem(.deletedKey(mine))]),
+    Row(
       "b f gone: an edit that is held", ReconcileInput(base: base(), file: file(f), row: .gone),
       [.holdEdit(columns: ["title": "f"])]),
     Row(

@@ -384,6 +384,27 @@ struct ConflictFileTests {
     #expect(world.rows.count == 1)
   }
 
+  @Test("an edit that waits when its row is known to be gone keeps its file, and its side file holds all of that")
+  func editBeforeGone() async throws {
+    let world = try await TaskWorld.make([task(1, "Milk", notes: "two"), task(2, "Bread")])
+    let one = try world.replica()
+    try await one.sync()
+    try one.edit("milk.json", ["title": "Mine"])
+    _ = try await one.workspace.scan()
+    world.delete(key(1))
+    _ = try await one.client.pull("tasks")
+    _ = try await one.workspace.writeRows()
+    #expect(one.names == ["bread.json", "milk.json"])
+    try await one.settle()
+    #expect(one.names == ["bread.json", "milk.mine.json"])
+    #expect(one.json("milk.mine.json")?["title"] == "Mine")
+    #expect(one.json("milk.mine.json")?["notes"] == "two")
+    try one.move("milk.mine.json", "milk.json")
+    try await one.settle()
+    #expect(world.rows[key(1)]?["notes"] == "two")
+    #expect(try one.isClear)
+  }
+
   @Test("the side files of gone rows that vanish three at once are written again")
   func goneVanishTogether() async throws {
     let world = try await TaskWorld.make((1...9).map { task($0, "Task \($0)") })
