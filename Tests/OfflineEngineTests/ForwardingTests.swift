@@ -160,6 +160,43 @@ struct ForwardingTests {
     #expect(try pair.world.rows().isEmpty != isChangedElsewhere)
   }
 
+  @Test("of a write whose answer was lost reaches the delete of a row that was made here without all of its columns")
+  func lostAnswerBeforeDeleteOfNew() async throws {
+    let (pair, key) = try await lostAnswer(beforeNotesAndDeleteWithBase: ["title": "Buy green tea", "notes": "loose"])
+    let report = await pair.mine.sync()
+    #expect(report.conflicted.isEmpty)
+    #expect(try !pair.world.rows().contains { $0["id"] == key.values[0] })
+  }
+
+  @Test("of a write whose answer was lost does not reach a delete past another's change of what is set in between")
+  func lostAnswerAndAnothersNotes() async throws {
+    let (pair, key) = try await lostAnswer(beforeNotesAndDeleteWithBase: ["title": "Buy green tea", "notes": "loose"])
+    try await pair.other.pull()
+    try pair.other.update(key, ["notes": "their notes"])
+    #expect(Counts(await pair.other.sync()) == Counts(synced: 1))
+    let report = await pair.mine.sync()
+    #expect(report.conflicted.count == 2)
+    #expect(try pair.world.rows().contains { $0["notes"] == "their notes" })
+  }
+
+  /// A row made here without notes; an update of its title whose answer was lost, one of its notes, and its delete.
+  private func lostAnswer(beforeNotesAndDeleteWithBase base: JSONObject) async throws -> (Pair, RowKey) {
+    let pair = try await Pair()
+    let key = OfflineEngineTests.key(2)
+    try pair.mine.insert(key, ["title": "Buy tea"])
+    #expect(Counts(await pair.mine.sync()) == Counts(synced: 1))
+    let version = try pair.mine.row(key).server?.version
+    try pair.mine.update(key, ["title": "Buy green tea"])
+    try pair.mine.update(key, ["notes": "loose"])
+    _ = try pair.mine.client.transaction { transaction in
+      try transaction.enqueue(.delete(from: "tasks", key: key, base: WriteBase(values: base, version: version)))
+    }
+    pair.mine.http.after { $0.method == "PATCH" ? StandInExchange.cut : nil }
+    #expect(Counts(await pair.mine.sync()) == Counts(remaining: 3))
+    pair.mine.http.after(nil)
+    return (pair, key)
+  }
+
   @Test("leaves a write the value that its writer saw, where another write in between has set it")
   func valueOfWriteBetween() async throws {
     let pair = try await Pair()

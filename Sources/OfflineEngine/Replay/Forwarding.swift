@@ -26,6 +26,8 @@ extension EngineTransaction {
     guard let newVersion = table.version(of: answer) else { return }
     // What writes in between have set: whoever made one behind them saw that, and not what the server answered now.
     var covered: Set<String> = []
+    // What those of them set that have passed themselves: of the row as it was read, nobody behind them need have seen it.
+    var passed: Set<String> = []
     for later in try mutations(list: .queued, table: table.name, key: mutation.write.key) where later.id > mutation.id {
       defer { covered.formUnion(later.write.values.names) }
       guard let base = later.write.base else { continue }
@@ -48,19 +50,23 @@ extension EngineTransaction {
         // Another's change may lie between: only a write whose writer saw exactly this row may pass over it unasked.
         let row = row.merging(answer)
         let isNew = mutation.write.operation == .insert && base.version == nil
-        // A delete takes all of the row along, so that all of it must have been seen.
+        // A delete takes all of the row along, so that all of it must have been seen, but for what columns begin with: its
+        // writer may have made the row without them.
         let besides = table.identityColumns + [table.cursorColumn].compactMap(\.self)
         let isSeen =
           later.write.operation == .update
           || later.write.operation == .delete
-            && row.names.allSatisfy { besides.contains($0) || base.values[$0] != nil }
-        guard isSeen, base.values.members.allSatisfy({ row[$0.name] == $0.value }),
+            && row.members.allSatisfy {
+              besides.contains($0.name) || base.values[$0.name] != nil || $0.value.isBeginning
+            }
+        guard isSeen, base.values.members.allSatisfy({ passed.contains($0.name) || row[$0.name] == $0.value }),
           later.write.values.names.allSatisfy({ base.values[$0] != nil || isNew && row[$0]?.isNull ?? true })
         else { continue }
         if isNew { seen += later.write.values.names }
       }
       let told = answer.picking(seen.filter { !covered.contains($0) })
       try setBase(later.id, WriteBase(values: base.values.merging(told), version: newVersion))
+      passed.formUnion(later.write.values.names)
     }
   }
 
@@ -72,4 +78,9 @@ extension EngineTransaction {
       """, [.text(user), .text(table.name), .text(key.text), .integer(Int64(limit))]
     ).compactMap { try $0.text("body").map(Self.object).flatMap(table.key) }
   }
+}
+
+extension JSONValue {
+  /// Whether it is one that columns begin with: null, false, zero or empty.
+  var isBeginning: Bool { isNull || self == false || self == 0 || self == "" }
 }

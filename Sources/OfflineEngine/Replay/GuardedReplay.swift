@@ -113,7 +113,7 @@ extension ReplayPass {
     case .update:
       comparison.changedOnServer.allSatisfy { name in
         table.isMirrored && attempt.base.version == nil && attempt.base.values[name] == nil
-          && server[name].map(Self.isBeginning) ?? false
+          && server[name]?.isBeginning ?? false
       }
     // A delete whose writer never had a version is judged by the values it saw; with one, any move is a conflict.
     case .delete:
@@ -130,13 +130,8 @@ extension ReplayPass {
     guard table.versionColumn != nil else { return false }
     let besides = table.identityColumns + [table.cursorColumn].compactMap(\.self) + seen.names
     return server.members.contains { name, value in
-      !besides.contains(name) && !Self.isBeginning(value)
+      !besides.contains(name) && !value.isBeginning
     }
-  }
-
-  /// Whether a value is one that columns begin with: null, false, zero or empty.
-  private static func isBeginning(_ value: JSONValue) -> Bool {
-    value.isNull || value == false || value == 0 || value == ""
   }
 
   /// Sends the write again, against the row just read.
