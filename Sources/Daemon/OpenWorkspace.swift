@@ -98,7 +98,9 @@ public final class OpenWorkspace: Sendable {
 
   /// Keeps what happened in the workspace's log.
   func record(_ events: [WorkspaceEvent]) {
-    if !events.isEmpty { log(LogEntry.entries(events, at: environment.clock.now())) }
+    guard !events.isEmpty else { return }
+    let now = environment.clock.now().text
+    log(events.map { LogEntry($0, at: now) })
   }
 
   /// Keeps what `status` shows when no process runs.

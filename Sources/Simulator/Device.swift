@@ -34,7 +34,7 @@ final class Device: @unchecked Sendable {  // Proof: one thread runs everything 
   private(set) var rowCountAtAccident = 0
   /// The pictures whose files all went at once, which nobody has confirmed yet, and how many photos there were.
   var photoAccident: (pictures: Set<Int>, rowCount: Int)?
-  /// The keys of rows with a write on its way, and those of them of which an earlier one was not heard of again.
+  /// The keys of rows with a write on its way, and of those with one that was ever not heard of again.
   private var onTheWay: (keys: Set<String>, inDoubt: Set<String>) = ([], [])
   /// The last update of each row that was made from here, and the version that it left.
   var updates: [String: (body: [UInt8]?, version: JSONValue)] = [:]

@@ -16,7 +16,7 @@ import Testing
   }
 
   private func entry(_ number: Int, _ path: String = "tasks/a.json", _ detail: String = "title") -> LogEntry {
-    LogEntry(WorkspaceEvent(.edited, path, detail), at: WallTime(seconds: Int64(number)))
+    LogEntry(WorkspaceEvent(.edited, path, detail), at: WallTime(seconds: Int64(number)).text)
   }
 
   @Test("gives back what was appended, in order, with its times")

@@ -160,12 +160,15 @@ struct ForwardingTests {
     #expect(try pair.world.rows().isEmpty != isChangedElsewhere)
   }
 
-  @Test("of a write whose answer was lost reaches the delete of a row that was made here without all of its columns")
-  func lostAnswerBeforeDeleteOfNew() async throws {
-    let (pair, key) = try await lostAnswer(beforeNotesAndDeleteWithBase: ["title": "Buy green tea", "notes": "loose"])
+  @Test(
+    "of a write whose answer was lost reaches the delete of a row made here without all columns, if its writer saw the rest",
+    arguments: [("loose", 0), ("as they were before", 1)])
+  func lostAnswerBeforeDeleteOfNew(seenNotes: String, conflicts: Int) async throws {
+    let (pair, key) = try await lostAnswer(
+      beforeNotesAndDeleteWithBase: ["title": "Buy green tea", "notes": .string(seenNotes)])
     let report = await pair.mine.sync()
-    #expect(report.conflicted.isEmpty)
-    #expect(try !pair.world.rows().contains { $0["id"] == key.values[0] })
+    #expect(report.conflicted.count == conflicts)
+    #expect(try pair.world.rows().contains { $0["id"] == key.values[0] } == (conflicts > 0))
   }
 
   @Test("of a write whose answer was lost does not reach a delete past another's change of what is set in between")

@@ -19,15 +19,9 @@ public struct LogEntry: Sendable, Hashable {
   static let detailCountMax = 500
 
   /// The entry for an event.
-  public init(_ event: WorkspaceEvent, at time: WallTime) { self.init(event, at: time.text) }
-
-  /// The entries for events of one moment, whose text is made once.
-  static func entries(_ events: [WorkspaceEvent], at time: WallTime) -> [LogEntry] {
-    let at = time.text
-    return events.map { LogEntry($0, at: at) }
-  }
-
-  private init(_ event: WorkspaceEvent, at: String) {
+  ///
+  /// - Parameter at: When, as the entry has it: a text that many events of one moment share.
+  public init(_ event: WorkspaceEvent, at: String) {
     self.at = at
     self.event = event.kind.rawValue
     path = event.path

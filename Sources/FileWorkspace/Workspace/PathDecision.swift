@@ -120,7 +120,7 @@ struct PathDecision {
       reading.file = .row(file)
       isCopyOverOriginal = true
     }
-    isNewOverKnown = try entry.map { try isNewFile(reading, over: $0) } ?? false
+    isNewOverKnown = try entry.map { try takeNewFile(reading, over: $0) } ?? false
     if reading.isEmpty {
       reading.file = .row(FileRow(values: [:], key: nil))
       let before = try entry ?? owner(of: reading, besides: nil)
@@ -290,9 +290,11 @@ struct PathDecision {
     return other
   }
 
-  /// Whether a file without a key was taken for a new one just now, and has been moved over a known one: a program's new
-  /// text, which was to be looked at only here.
-  private mutating func isNewFile(_ reading: PathReading, over known: MirrorEntry) throws -> Bool {
+  /// Takes a file without a key that was taken for a new one just now, and has been moved over a known one, for a program's
+  /// new text of that, which was to be looked at only here.
+  ///
+  /// - Returns: Whether it is one.
+  private mutating func takeNewFile(_ reading: PathReading, over known: MirrorEntry) throws -> Bool {
     isNewOverKnown = false
     guard case .row(let file) = reading.file, file.key == nil, var maker = try owner(of: reading, besides: known),
       workspace.recentRows.isNew(maker.base.key, at: workspace.now), let seen = known.seen

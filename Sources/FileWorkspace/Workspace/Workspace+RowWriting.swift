@@ -84,8 +84,7 @@ extension Workspace {
       for path in paths + free.map(\.path) { lookAgain.insert(PathKey(path)) }
       return
     }
-    let readings =
-      files.withFoldersOpen { paths.map { read($0, collection) } } + free
+    let readings = files.withFoldersOpen { paths.map { read($0, collection) } } + free
     guard let decided = try decide(readings, collection, &report) else { return }
     var again = decided.again
     perform(decided.sideWork, &report, again: &again)

@@ -26,8 +26,8 @@ extension EngineTransaction {
     guard let newVersion = table.version(of: answer) else { return }
     // What writes in between have set: whoever made one behind them saw that, and not what the server answered now.
     var covered: Set<String> = []
-    // What those of them set that have passed themselves: of the row as it was read, nobody behind them need have seen it.
-    var passed: Set<String> = []
+    // What those of them have set that were told the new version themselves: whoever came behind saw it laid over the row.
+    var passed = JSONObject()
     for later in try mutations(list: .queued, table: table.name, key: mutation.write.key) where later.id > mutation.id {
       defer { covered.formUnion(later.write.values.names) }
       guard let base = later.write.base else { continue }
@@ -59,14 +59,14 @@ extension EngineTransaction {
             && row.members.allSatisfy {
               besides.contains($0.name) || base.values[$0.name] != nil || $0.value.isBeginning
             }
-        guard isSeen, base.values.members.allSatisfy({ passed.contains($0.name) || row[$0.name] == $0.value }),
+        guard isSeen, base.values.members.allSatisfy({ (passed[$0.name] ?? row[$0.name]) == $0.value }),
           later.write.values.names.allSatisfy({ base.values[$0] != nil || isNew && row[$0]?.isNull ?? true })
         else { continue }
         if isNew { seen += later.write.values.names }
       }
       let told = answer.picking(seen.filter { !covered.contains($0) })
       try setBase(later.id, WriteBase(values: base.values.merging(told), version: newVersion))
-      passed.formUnion(later.write.values.names)
+      passed = passed.merging(later.write.values)
     }
   }
 
