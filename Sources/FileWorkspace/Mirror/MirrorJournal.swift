@@ -152,8 +152,10 @@ struct MirrorJournal: WriteBackJournal {
       since: row.integer("since") ?? 0, context: row.text("context") ?? "")
   }
 
-  func updateReplaced(_ file: ReplacedFile) throws {
-    try client.transaction { try store(file, $0) }
+  func updateReplaced(_ files: [ReplacedFile]) throws {
+    try client.transaction { transaction in
+      for file in files { try store(file, transaction) }
+    }
   }
 
   func forgetReplaced(_ paths: [String]) throws {

@@ -2,6 +2,19 @@ import LosslessJSON
 import OfflineEngine
 
 extension Workspace {
+  /// Whether a text is what this program writes of the server's row: nothing that anybody has typed is in it alone.
+  func standsInRow(_ text: [UInt8]) throws -> Bool {
+    try client.read { transaction in
+      try collections.contains { collection in
+        guard let key = try? RowFile.read(text, collection.settings).key.map(RowKey.init),
+          let row = try transaction.cachedRow(collection.table, key)?.values
+        else { return false }
+        let values = collection.keyValues(key).overlaid(with: collection.fileValues(row))
+        return RowFile.render(values, collection.settings) == text
+      }
+    }
+  }
+
   /// Takes texts that were saved into files after these had left their paths (DESIGN section 7, step 4).
   ///
   /// Each is diffed against the base it was made from, as a save at the path would be; the text goes to the trash too.

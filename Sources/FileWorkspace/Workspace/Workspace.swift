@@ -199,7 +199,7 @@ public actor Workspace {
       }
     }
     for settled in writeBack.settle(try journal.pendingIntents()) { count(settled.outcome, settled.intent, &report) }
-    for entry in try replaced.rescueStrays(folders: collections.map(\.folder)) {
+    for entry in try replaced.rescueStrays(folders: collections.map(\.folder), isKnown: standsInRow) {
       report.note(.note, entry.origin ?? entry.path, "a text of an interrupted run was kept in the trash")
     }
     for entry in try clearPhotoTransfers() {

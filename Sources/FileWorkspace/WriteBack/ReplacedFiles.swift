@@ -65,7 +65,7 @@ public struct ReplacedFiles: Sendable {
     if content.hash == entry.hash {
       var read = entry
       read.stamp = content.status.stamp
-      try journal.updateReplaced(read)
+      try journal.updateReplaced([read])
       return nil
     }
     // An editor that has cut the file is about to fill it.
@@ -78,7 +78,7 @@ public struct ReplacedFiles: Sendable {
     var entry = late.replaced
     entry.hash = late.hash
     entry.stamp = late.status.stamp
-    try journal.updateReplaced(entry)
+    try journal.updateReplaced([entry])
   }
 
   /// Removes files that are old enough, closed, and say what is accounted for.
@@ -124,24 +124,36 @@ public struct ReplacedFiles: Sendable {
   ///
   /// To be called after `settle`, and with no write-back under way.
   ///
-  /// - Parameter folders: The collections' folders.
+  /// - Parameters:
+  ///   - folders: The collections' folders.
+  ///   - isKnown: Whether a text stands elsewhere word for word, so that it needs no copy: of a first sync that was killed
+  ///     there may be thousands that never lay at a path.
   /// - Returns: The trash entries made.
   @discardableResult
-  public func rescueStrays(folders: [String]) throws -> [TrashEntry] {
+  public func rescueStrays(
+    folders: [String], isKnown: ([UInt8]) throws -> Bool = { _ in false }
+  ) throws -> [TrashEntry] {
     let pending = try journal.pendingIntents().flatMap { [$0.temporary, $0.replaced] }
     let known = Set((pending + (try journal.replacedFiles().map(\.path))).map(PathKey.init))
     let inside = folders.map { WorkspacePath.joined($0, StateFolder.insideCollection) }
     let all = [StateFolder.temporary, StateFolder.replaced] + inside.flatMap { ["\($0)/tmp", "\($0)/replaced"] }
-    var rescued: [TrashEntry] = []
+    var strays: [(path: String, name: String)] = []
     for folder in all {
       for entry in try list(folder) where entry.status.kind == .file {
         let path = WorkspacePath.joined(folder, entry.name)
-        if known.contains(PathKey(path)) { continue }
-        rescued += try rescue(path, entry.name)
+        if !known.contains(PathKey(path)) { strays.append((path, entry.name)) }
       }
+    }
+    var rescued: [TrashEntry] = []
+    for start in stride(from: 0, to: strays.count, by: Self.rescuedAtOnce) {
+      let piece = strays[start..<min(start + Self.rescuedAtOnce, strays.count)]
+      rescued += try files.withFoldersOpen { try rescue(piece, isKnown) }
     }
     return rescued
   }
+
+  /// How many strays share the flushes, and are in memory together.
+  private static let rescuedAtOnce = 256
 
   private func list(_ folder: String) throws(FileSystemError) -> [FolderEntry] {
     do {
@@ -151,17 +163,23 @@ public struct ReplacedFiles: Sendable {
     }
   }
 
-  private func rescue(_ path: String, _ name: String) throws -> [TrashEntry] {
-    guard case .file(let content) = try files.look(path, bytesMax: bytesMax) else { return [] }
-    var kept: [TrashEntry] = []
-    if !content.bytes.allSatisfy({ $0 == 0 }) {
-      kept = try trash.keep([
-        TrashItem(origin: name, bytes: content.bytes, reason: "found among the program's own files after a crash")
-      ])
+  private func rescue(
+    _ strays: ArraySlice<(path: String, name: String)>, _ isKnown: ([UInt8]) throws -> Bool
+  ) throws -> [TrashEntry] {
+    var texts: [TrashItem] = []
+    var replaced: [ReplacedFile] = []
+    for (path, name) in strays {
+      guard case .file(let content) = try files.look(path, bytesMax: bytesMax) else { continue }
+      if !content.bytes.allSatisfy({ $0 == 0 }), try !isKnown(content.bytes) {
+        texts.append(
+          TrashItem(origin: name, bytes: content.bytes, reason: "found among the program's own files after a crash"))
+      }
+      replaced.append(
+        ReplacedFile(
+          path: path, origin: name, hash: content.hash, stamp: content.status.stamp, since: now(), context: ""))
     }
-    try journal.updateReplaced(
-      ReplacedFile(
-        path: path, origin: name, hash: content.hash, stamp: content.status.stamp, since: now(), context: ""))
-    return kept
+    let rescued = try trash.keep(texts)
+    if !replaced.isEmpty { try journal.updateReplaced(replaced) }
+    return rescued
   }
 }

@@ -127,8 +127,8 @@ public protocol WriteBackJournal: Sendable {
   /// The replaced file at a path, if there is one.
   func replacedFile(_ path: String) throws -> ReplacedFile?
 
-  /// Stores an entry, in place of the one with its path where there is one.
-  func updateReplaced(_ file: ReplacedFile) throws
+  /// Stores entries, each in place of the one with its path where there is one.
+  func updateReplaced(_ files: [ReplacedFile]) throws
 
   /// Forgets entries by their paths.
   func forgetReplaced(_ paths: [String]) throws

@@ -68,6 +68,22 @@ struct CrashTests {
     var testDescription: String { rawValue }
   }
 
+  @Test("what it had made ready of the server's rows is no news for a person, but for what differs from them")
+  func textsMadeReady() async throws {
+    let world = try await TaskWorld.make([task(1, "Milk", notes: "two"), task(2, "Bread")])
+    let one = try world.replica()
+    try await one.sync()
+    let ready = try #require(one.text("milk.json"))
+    try one.files.person.save("\(StateFolder.temporary)/milk.json-1", Array(ready.utf8))
+    let typed = ready.replacing("two", with: "three")
+    try one.files.person.save("\(StateFolder.temporary)/milk.json-2", Array(typed.utf8))
+    try one.restart()
+    let result = try await one.sync()
+    #expect(one.trash == [typed])
+    #expect(result.files.events.count == 1)
+    #expect(try await one.sync().isQuiet)
+  }
+
   @Test("at any file operation loses nothing, and the next runs bring everything in step", arguments: Death.allCases)
   func atAnyFileOperation(death: Death) async throws {
     let clock = VirtualClock()

@@ -46,10 +46,12 @@ final class MemoryJournal: WriteBackJournal {
     state.withLock { $0.replaced.first { $0.path == path } }
   }
 
-  func updateReplaced(_ file: ReplacedFile) throws {
+  func updateReplaced(_ files: [ReplacedFile]) throws {
     state.withLock { state in
-      state.replaced.removeAll { $0.path == file.path }
-      state.replaced.append(file)
+      for file in files {
+        state.replaced.removeAll { $0.path == file.path }
+        state.replaced.append(file)
+      }
     }
   }
 

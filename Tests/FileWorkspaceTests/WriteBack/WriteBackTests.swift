@@ -210,10 +210,11 @@ struct WriteBackTests {
     try world.files.person.createFolder(StateFolder.replaced)
     for path in paths {
       try world.files.person.save(path, WriteBackWorld.saved)
-      try world.journal.updateReplaced(
+      try world.journal.updateReplaced([
         ReplacedFile(
           path: path, origin: WriteBackWorld.path, hash: ContentHash(of: WriteBackWorld.old), stamp: nil, since: 0,
-          context: ""))
+          context: "")
+      ])
     }
     world.files.restart()
     let late = try world.replacedFiles.lateTexts(at: [paths[7], "\(StateFolder.replaced)/none.json"])
@@ -247,6 +248,21 @@ struct WriteBackTests {
     #expect(world.files.person.paths(below: StateFolder.temporary) == [".tidemark/tmp/x.json"])
     writer.write(Array("late".utf8))
     #expect(try world.replacedFiles.lateTexts().map(\.bytes) == [Array("late".utf8)])
+  }
+
+  @Test("of files that nothing knows of, those whose text stands elsewhere need no copy in the trash; all are swept")
+  func knownStrays() throws {
+    let world = try WriteBackWorld()
+    _ = try world.writeBack().places(of: "tasks")
+    for number in 0..<300 { try world.files.person.save(".tidemark/tmp/\(number).json", WriteBackWorld.new) }
+    try world.files.person.save(".tidemark/tmp/x.json", WriteBackWorld.saved)
+    let rescued = try world.replacedFiles.rescueStrays(folders: ["tasks"]) { $0 == WriteBackWorld.new }
+    #expect(rescued.compactMap { world.files.person.bytes($0.path) } == [WriteBackWorld.saved])
+    let writer = try world.files.person.open(".tidemark/tmp/7.json")
+    writer.write(Array("late".utf8))
+    #expect(try world.replacedFiles.lateTexts().map(\.bytes) == [Array("late".utf8)])
+    let later = world.now() + ReplacedFiles.staysFor
+    #expect(try world.replacedFiles.sweep(now: later).removed == 300)
   }
 
   @Test("two texts of one name at one time both stay in the trash")
